@@ -115,6 +115,9 @@ class Table:
     cycle: int
     num_entries: int
     n_leaves: int
+    def declared_types(
+        self, name: str
+    ) -> list[tuple[str, str]]: ...  # C++ types of a field and its members, by path
     entries_reshuffled: bool  # in an order by chance; not recorded by an RNTuple
     aliases: list[tuple[str, str]]  # names of expressions, and these; none of an RNTuple
     friends: list[
@@ -265,6 +268,12 @@ def create_file(
     path: str, *, compression: int, is_reproducible: bool, n_threads: int, buffer_bytes: int
 ) -> FileWriter:
     """Begin a file of that path, as ``os.fsdecode`` has it; ``compression``: ROOT's number, of objects."""
+
+def may_have_types(schema: Any, types: Sequence[Sequence[tuple[str, str]]]) -> list[bool]:
+    """Return for each column of a schema whether its field in an RNTuple may have C++ types.
+
+    schema: an object with ``__arrow_c_schema__``. types: for each column, by paths of members; "" is itself.
+    """
 
 @final
 class FileWriter:

@@ -145,7 +145,7 @@ def test_what_is_refused_leaves_nothing_and_an_older_file_as_it_was(tmp_path, la
     for data in ({"x": np.array([1j])}, {"x": np.zeros(2, "V3")}):
         with pytest.raises(ar.UnsupportedError, match="'x'"):
             ar.write(f"{tmp_path}/out.root:t", data, layout=layout)
-    union = pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])
+    union = pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.nulls(1)])
     with pytest.raises(ar.UnsupportedError, match=r"x"):
         ar.write(f"{tmp_path}/out.root:t", pa.table({"x": union}), layout=layout)
     assert only_file(tmp_path) == ["out.root"]

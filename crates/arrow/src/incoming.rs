@@ -19,6 +19,7 @@ use arrow_schema::{DataType as ArrowType, Field, Fields};
 use crate::stored::StoreError;
 
 mod texts;
+mod unions;
 mod values;
 
 pub use texts::check_texts;
@@ -267,7 +268,7 @@ impl Incoming {
                 let values = values.map_err(|fault| fault.at(first_entry))?;
                 builder.child_data(vec![ends, values])
             }
-            ArrowType::Union(..) => return fault(0, "unions are not taken"),
+            ArrowType::Union(fields, mode) => self.union(node, rows, fields, *mode, builder)?,
             of => {
                 let width = match of {
                     ArrowType::FixedSizeBinary(width) => usize::try_from(*width).ok(),

@@ -29,7 +29,7 @@ pub use concat::concat;
 pub use data_type::data_type;
 pub use defaults::{default_bytes, defaults};
 pub use error::{Result, StoreError};
-pub use fields::{FieldForm, IsUntyped, has_type_name, of_field};
+pub use fields::{IsUntyped, has_type_name, of_field};
 pub use names::{member_name, original_name, stored_name};
 pub use objects::{CppType, Member, ObjectClass, Value, item_type_name};
 pub use record::{RecordedSchema, SCHEMA_RECORD};
@@ -84,6 +84,13 @@ pub enum Stored {
         /// In the order of the type.
         members: Vec<Stored>,
     },
+    /// One of several alternatives each.
+    Variant {
+        /// The number of the alternative, from 1 on; 0: none.
+        tags: Buffer,
+        /// As many lists for each alternative, of one item where the value is of it and of none elsewhere.
+        alternatives: Vec<Stored>,
+    },
     /// Values that may be missing. What is missing is 0, an empty text or an empty list in `values`.
     Optional {
         /// Which are there.
@@ -101,6 +108,7 @@ impl Stored {
             Stored::Bits(bits) => bits.len(),
             Stored::Text { offsets, .. } | Stored::List { offsets, .. } => offsets.len().saturating_sub(1),
             Stored::Fixed { len, .. } | Stored::Struct { len, .. } => *len,
+            Stored::Variant { tags, .. } => tags.len(),
             Stored::Optional { valid, .. } => valid.len(),
         }
     }
@@ -145,6 +153,10 @@ impl Stored {
             Stored::Struct { members, .. } => {
                 Stored::Struct { len: n, members: members.iter().map(|member| member.slice(range.clone())).collect() }
             }
+            Stored::Variant { tags, alternatives } => Stored::Variant {
+                tags: tags.slice_with_length(range.start, n),
+                alternatives: alternatives.iter().map(|of| of.slice(range.clone())).collect(),
+            },
             Stored::Optional { valid, values } => {
                 Stored::Optional { valid: valid.slice(range.start, n), values: Box::new(values.slice(range)) }
             }
@@ -176,6 +188,9 @@ impl Stored {
             }
             Stored::Struct { members, .. } => {
                 members.iter().map(|member| member.bytes_with(range.clone(), offset_bytes)).sum()
+            }
+            Stored::Variant { alternatives, .. } => {
+                n + alternatives.iter().map(|of| of.bytes_with(range.clone(), offset_bytes)).sum::<u64>()
             }
             Stored::Optional { values, .. } => n + values.bytes_with(range, offset_bytes),
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_schema::{DataType as ArrowType, Field, Fields};
+use arrow_schema::{DataType as ArrowType, Field, Fields, UnionFields, UnionMode};
 use arrowroot_format::column::{DataType, Name};
 use arrowroot_format::streamer::Primitive;
 
@@ -11,6 +11,9 @@ use crate::text::TextForm;
 
 /// Name of the items of lists, as in the Arrow specification.
 pub(crate) const ITEM: &str = "item";
+
+/// The name of what a variant holds that holds none of its alternatives.
+const NOTHING: &str = "none";
 
 /// Names of so many bytes count as a field does.
 const NAME_BYTES: usize = 32;
@@ -51,7 +54,8 @@ impl ArrowTypes {
     /// The field of a column or member: nullable if it is optional.
     pub fn arrow_field(&mut self, name: &str, data_type: &DataType) -> Field {
         self.n_fields = self.n_fields.saturating_add(1 + name.len() / NAME_BYTES);
-        let is_nullable = matches!(data_type, DataType::Optional(_) | DataType::Nothing);
+        // A variant that holds nothing is null.
+        let is_nullable = matches!(data_type, DataType::Optional(_) | DataType::Nothing | DataType::Variant(_));
         Field::new(name, self.arrow_type(data_type), is_nullable)
     }
 
@@ -93,6 +97,11 @@ impl ArrowTypes {
             }
             DataType::Map(key, value) => map_type(field("key", key), field("value", value)),
             DataType::Struct(members) => ArrowType::Struct(self.fields(members)),
+            DataType::Variant(of) => {
+                let alternatives = of.iter().enumerate();
+                let fields: Vec<_> = alternatives.map(|(number, of)| field(&number.to_string(), of)).collect();
+                ArrowType::Union(variant_fields(fields), UnionMode::Dense)
+            }
             DataType::Optional(value) => self.arrow_type(value),
             DataType::Nothing => ArrowType::Null,
             DataType::Link => ArrowType::UInt32,
@@ -113,6 +122,12 @@ pub fn map_type(key: Arc<Field>, value: Arc<Field>) -> ArrowType {
         true => ArrowType::Map(Arc::new(Field::new("entries", pair, false)), false),
         false => ArrowType::List(item_field(pair)),
     }
+}
+
+/// The members of a union for the alternatives of a variant, by tag; 0 is none of them.
+pub fn variant_fields(alternatives: impl IntoIterator<Item = Arc<Field>>) -> UnionFields {
+    let nothing = (0_i8, Arc::new(Field::new(NOTHING, ArrowType::Null, true)));
+    std::iter::once(nothing).chain((1_i8..).zip(alternatives)).collect()
 }
 
 /// The Arrow type of a number.

@@ -9,7 +9,7 @@ use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::{RecordBatch, make_array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
-use arrow_schema::{DataType, Field, Fields, Schema};
+use arrow_schema::{DataType, Field, Fields, Schema, UnionMode};
 use arrowroot_arrow::incoming::{Foreign, Incoming};
 use arrowroot_arrow::stored::StoreError;
 use arrowroot_writer::Error;
@@ -181,7 +181,9 @@ impl Reading<'_> {
         let n_ends = if n == 0 { 0 } else { n + 1 };
         let bits = n.div_ceil(8);
         let sizes = match data_type {
-            T::Null | T::Union(..) | T::RunEndEncoded(..) => vec![],
+            T::Null | T::RunEndEncoded(..) => vec![],
+            T::Union(_, UnionMode::Sparse) => vec![n],
+            T::Union(_, UnionMode::Dense) => vec![n, n * 4],
             T::Struct(_) | T::FixedSizeList(..) => vec![bits],
             T::Boolean => vec![bits, bits],
             T::Utf8 | T::Binary => vec![bits, n_ends * 4, self.text_bytes()?],
@@ -202,6 +204,7 @@ impl Reading<'_> {
             T::List(item) | T::LargeList(item) | T::ListView(item) | T::LargeListView(item) => vec![item],
             T::FixedSizeList(item, _) | T::Map(item, _) => vec![item],
             T::Struct(fields) => fields.iter().collect(),
+            T::Union(fields, _) => fields.iter().map(|(_, field)| field).collect(),
             T::RunEndEncoded(ends, values) => vec![ends, values],
             _ => vec![],
         };

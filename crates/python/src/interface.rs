@@ -122,6 +122,12 @@ fn is_stored_alike(one: &Field, other: &Field) -> bool {
             (T::Struct(one), T::Struct(other)) => same_fields(one, other, false),
             _ => false,
         },
+        (T::Union(one, mode), T::Union(other, other_mode)) => {
+            let is_same = |((id, one), (other_id, other)): ((i8, &Arc<Field>), (i8, &Arc<Field>))| {
+                id == other_id && is_stored_alike(one, other)
+            };
+            mode == other_mode && one.len() == other.len() && one.iter().zip(other.iter()).all(is_same)
+        }
         (one, other) => one == other,
     }
 }

@@ -8,6 +8,7 @@ use arrow_schema::Schema;
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::tree::{Friend, UserInfo};
 use arrowroot::storage::{AccountedSink, Ledger, LocalSink};
+use arrowroot_writer::ntuple::check_types;
 use arrowroot_writer::{
     Annotation, Baskets, ColumnCodec, ColumnLayout, Error, FileSettings, FileWriter, Flush, Format, Lists,
     NumberEncoding, Precision, ProjectedField, TableSettings, TableWriter, TreeNotes,
@@ -57,6 +58,14 @@ pub(crate) fn create_file(
     let begun = begun.map_err(writing_to_python)?;
     note_file(py, &begun.file)?;
     Ok(begun)
+}
+
+/// For each column of a schema, whether its field in an RNTuple may be of types: paths of members of structs, "" for the
+/// column, and C++ types.
+#[pyfunction]
+pub(crate) fn may_have_types(schema: Bound<'_, PyAny>, types: Vec<Vec<(String, String)>>) -> PyResult<Vec<bool>> {
+    let schema = schema_in(&schema)?;
+    Ok(schema.fields().iter().zip(types).map(|(field, types)| check_types(field, types).is_ok()).collect())
 }
 
 #[pyclass(name = "FileWriter", module = "arrowroot._native", frozen)]
@@ -292,6 +301,7 @@ struct ColumnSettings {
     class_name: Option<String>,
     precision: Option<Reduced>,
     encoding: String,
+    types: Vec<(String, String)>,
 }
 
 /// `arrowroot._layout.precision.Precision`.
@@ -320,6 +330,7 @@ impl ColumnSettings {
                 "plain" => NumberEncoding::Plain,
                 other => return Err(invalid(format!("no encoding {other:?}"))),
             },
+            types: self.types,
         })
     }
 }

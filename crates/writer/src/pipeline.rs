@@ -13,6 +13,7 @@ use crate::cluster::Cluster;
 use crate::cutter::{Border, Borders, Compressed, Cutter};
 use crate::error::Result;
 use crate::file::FileWriter;
+use crate::ntuple::Check;
 use crate::queue::{Manner, Place, Producer, Task, Ticket};
 use crate::settings::{Flush, MAX_CLUSTER_BYTES, TableSettings};
 use crate::table::Column;
@@ -31,7 +32,7 @@ pub(crate) trait Pipeline: Send {
 
     /// Takes more columns behind those that it has, whose values are their defaults up to now: `columns` are all. Waits until
     /// all clusters are placed.
-    fn extend(&mut self, columns: &[Column], arrow_schema: Option<String>) -> Result<()>;
+    fn extend(&mut self, columns: &[Column], arrow_schema: Option<String>) -> Result<Vec<Option<Check>>>;
 
     /// From now on clusters are collected elsewhere, so many at a time, and come in any order.
     fn be_free(&mut self, n_buffers: usize);
@@ -274,7 +275,7 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         Ok(())
     }
 
-    fn extend(&mut self, columns: &[Column], arrow_schema: Option<String>) -> Result<()> {
+    fn extend(&mut self, columns: &[Column], arrow_schema: Option<String>) -> Result<Vec<Option<Check>>> {
         let n_known = self.cutter.n_columns();
         let types = || columns[n_known..].iter().map(Column::data_type);
         let entry_bytes = types().map(default_bytes).fold(0, u64::saturating_add);
@@ -289,7 +290,7 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         let n_bytes = lock(&self.format).extend(&self.file, extension)?;
         self.stored_bytes.fetch_add(n_bytes, Relaxed);
         self.cutter.extend(types());
-        Ok(())
+        Ok(lock(&self.format).checks())
     }
 
     fn be_free(&mut self, n_buffers: usize) {

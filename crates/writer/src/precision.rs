@@ -38,6 +38,10 @@ pub(crate) fn with_mantissas(values: Stored, range: Range<usize>, n_bits: u8) ->
             let members = members.into_iter().map(|member| with_mantissas(member, range.clone(), n_bits)).collect();
             Stored::Struct { len, members }
         }
+        Stored::Variant { tags, alternatives } => {
+            let of = |of| with_mantissas(of, range.clone(), n_bits);
+            Stored::Variant { tags, alternatives: alternatives.into_iter().map(of).collect() }
+        }
         Stored::Optional { valid, values } => {
             Stored::Optional { valid, values: Box::new(with_mantissas(*values, range, n_bits)) }
         }

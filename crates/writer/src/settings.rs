@@ -96,6 +96,8 @@ pub struct ColumnLayout {
     pub precision: Precision,
     /// How an RNTuple stores its numbers.
     pub encoding: NumberEncoding,
+    /// C++ types of its field, and of members of structs in it, by their paths, with dots between; the column itself is "".
+    pub types: Vec<(String, String)>,
 }
 
 /// How lists of numbers are stored in a tree.

@@ -97,7 +97,7 @@ impl TableWriter {
             splits: columns.iter().map(|column| column.layout.split).collect(),
         };
         let known = columns.clone();
-        let stored = columns.iter().map(Column::stored).collect();
+        let mut stored: Vec<StoredColumn> = columns.iter().map(Column::stored).collect();
         let (name, title, n_columns) = (name.to_owned(), title.to_owned(), columns.len());
         let compression = file.settings().compression;
         let notes = &settings.notes;
@@ -145,6 +145,7 @@ impl TableWriter {
             }
             Format::Ntuple => {
                 let sets = attributes.insert(AttributeSets::default());
+                let has_types = columns.iter().any(|column| !column.layout.types.is_empty());
                 let ntuple_settings = NtupleSettings {
                     directory,
                     name: name.clone(),
@@ -152,12 +153,13 @@ impl TableWriter {
                     compression,
                     page_bytes: settings.page_bytes.unwrap_or(PAGE_BYTES) as usize,
                     projections: settings.projections.clone(),
-                    arrow_schema: if settings.records_schema { recorded.for_ntuple()? } else { None },
+                    arrow_schema: if settings.records_schema { recorded.for_ntuple(has_types)? } else { None },
                     attributes: sets.clone(),
                     set_of: None,
                 };
                 let columns: Vec<NtupleColumn> = columns.into_iter().map(Column::into_ntuple).collect();
                 let format = NtupleFormat::new(file, &columns, ntuple_settings)?;
+                stored.iter_mut().zip(format.checks()).for_each(|(column, check)| column.check = check);
                 Box::new(TablePipeline::new(file, format, n_columns, &settings))
             }
         };
@@ -304,11 +306,14 @@ impl TableWriter {
                 shared = SharedCounter::of_branches(&branches);
                 if growing.records_schema { recorded.for_tree(&branches)? } else { None }
             }
-            Format::Ntuple if growing.records_schema => recorded.for_ntuple()?,
+            Format::Ntuple if growing.records_schema => {
+                recorded.for_ntuple(columns.iter().any(|column| !column.layout.types.is_empty()))?
+            }
             Format::Ntuple => None,
         };
-        lock(&self.pipeline).extend(&columns, arrow_schema)?;
-        let stored = columns.iter().map(Column::stored).collect();
+        let checks = lock(&self.pipeline).extend(&columns, arrow_schema)?;
+        let mut stored: Vec<StoredColumn> = columns.iter().map(Column::stored).collect();
+        stored.iter_mut().zip(checks).for_each(|(column, check)| column.check = check);
         let index = self.columns.index.clone();
         self.columns = Arc::new(TableColumns { table: table.clone(), columns: stored, index, shared });
         (growing.columns, growing.recorded) = (columns, recorded);
@@ -422,7 +427,7 @@ impl Column {
             Precision::Mantissa(n_bits) => Some(n_bits),
             _ => None,
         };
-        StoredColumn { name: self.name.clone(), data_type: self.data_type.clone(), mantissa_bits }
+        StoredColumn { name: self.name.clone(), data_type: self.data_type.clone(), mantissa_bits, check: None }
     }
 
     pub(crate) fn into_tree(self) -> TreeColumn {

@@ -8,6 +8,7 @@ use crate::appender::Appender;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::file::FileWriter;
+use crate::ntuple::Check;
 use crate::table::Column;
 
 /// Encodes and compresses a piece, or several small ones, on any thread.
@@ -75,6 +76,11 @@ pub trait TableFormat: Send + Sync + 'static {
         is_last: bool,
         appender: &mut Appender,
     ) -> Result<()>;
+
+    /// What refuses values that its fields do not hold, by column; `None` where one holds all of its type.
+    fn checks(&self) -> Vec<Option<Check>> {
+        Vec::new()
+    }
 
     /// Takes columns that come up later. Returns how many bytes of pieces that has put into the file.
     ///

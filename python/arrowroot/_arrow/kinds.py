@@ -37,8 +37,13 @@ def within(kind: pa.DataType) -> Iterator[pa.DataType]:
     yield kind
     if isinstance(kind, pa.BaseExtensionType):
         yield from within(kind.storage_type)
-    for field in fields_of(kind):
+    for field in (*fields_of(kind), *members_of(kind)):
         yield from within(field.type)
+
+
+def members_of(kind: pa.DataType) -> list[pa.Field]:
+    """Return the members of a union; none of other types."""
+    return [kind.field(index) for index in range(kind.num_fields)] if pa.types.is_union(kind) else []
 
 
 def mapped(kind: pa.DataType, change: Callable[[pa.Field], pa.Field]) -> pa.DataType:

@@ -27,6 +27,7 @@ from arrowroot._storage.readers import scheme_of
 from arrowroot._writing.attributes import OWN_SET
 from arrowroot._writing.carried import Carried, carried
 from arrowroot._writing.counters import with_counters
+from arrowroot._writing.kept_types import with_types
 from arrowroot._writing.location import local_path
 from arrowroot._writing.schema import nullable_as_found
 
@@ -230,7 +231,7 @@ def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -
     titles = {column.name: column.title for column in tree.columns if column.name in names and column.title}
     name = re.sub(r";[0-9]+$", "", path) if is_alone else path
     has_all_entries = choice.filter is None and choice.entries is None
-    schema = with_counters(scan.schema, tree)
+    schema = with_types(with_counters(scan.schema, tree), tree)
     notes = carried(tree, schema, has_all_entries=has_all_entries, has_all_trees=not is_alone)
     attributes = {name: tree.attributes[name] for name in tree.attribute_sets if name != OWN_SET}
     if attributes and not has_all_entries:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Rules: TypeAlias = tuple[tuple[str, T], ...]
 
 #: Fields of a layout that have a value for each column.
-BY_COLUMN = ("split", "memberwise", "lists", "counters", "classes", "precision", "encoding")
+BY_COLUMN = ("split", "memberwise", "lists", "counters", "classes", "precision", "encoding", "types")
 #: Stands for the list of records that takes most bytes in the first cluster.
 LARGEST = "@largest"
 #: Counters of lists: shared where it is known that lists agree; of each column's own; shared as the names say.
@@ -42,6 +42,8 @@ class ColumnSettings(NamedTuple):
     class_name: str | None = None
     precision: Precision | None = None
     encoding: Encoding = "auto"
+    #: C++ types of the column, "", and of members of structs in it, by their paths.
+    types: Sequence[tuple[str, str]] = ()
 
 
 def rules_of(given: object, what: str, checked: Callable[[object, str], T]) -> Rules[T]:

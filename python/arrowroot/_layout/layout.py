@@ -30,6 +30,7 @@ from arrowroot._layout.columns import (
 )
 from arrowroot._layout.precision import OF_NTUPLE, OF_TREE, parse_precision
 from arrowroot._layout.projections import checked_source
+from arrowroot._layout.types import checked_type, types_of
 from arrowroot._render import shown
 from arrowroot._sizes import parse_size
 
@@ -70,7 +71,7 @@ _FORMATS = ("ttree", "rntuple")
 GENERATED_OFFSETS: Final = "kGenerateOffsetMap"
 #: Fields that a format does not have.
 _OF_TREE = ("split", "memberwise", "lists", "counters", "classes")
-_OF_NTUPLE = ("encoding", "records", "projections")
+_OF_NTUPLE = ("encoding", "records", "projections", "types")
 #: Letters of a message of a file that are shown.
 _MAX_MESSAGE = 500
 
@@ -118,6 +119,9 @@ class Layout:
     projections: of an RNTuple, further names of columns, members and lengths, which take no bytes of pages:
         ``{"Muon_pt": "Muon.pt", "nMuon": "#Muon"}``; "flat": the names that a flat tree has for the members and lengths
         of all records and lists; None for none.
+    types: C++ types of the fields of an RNTuple, by column, and by ``column.member`` of members of structs:
+        ``{"hits": "std::set<int>", "muons": "std::vector<Muon>"}``; also as ``arrowroot:type`` in the metadata of Arrow
+        fields.
 
     Layouts are values: equal if all of that is, and hashable.
 
@@ -143,6 +147,7 @@ class Layout:
     encoding: Rules[Encoding]
     records: Rules[str]
     projections: Rules[str]
+    types: Rules[str]
 
     @takes()
     def __init__(
@@ -165,6 +170,7 @@ class Layout:
         encoding: ByColumn[Encoding] | Unsaid = OF_LAYOUT,
         records: ByColumn[str] | Unsaid = OF_LAYOUT,
         projections: ProjectionsLike | Unsaid = OF_LAYOUT,
+        types: Mapping[str, str] | Unsaid = OF_LAYOUT,
     ) -> None:
         said = {name: value for name, value in locals().items() if name not in ("self", "base")}
         said = {name: value for name, value in said.items() if value is not OF_LAYOUT}
@@ -243,7 +249,9 @@ class Layout:
             named cannot have.
         """
         for name in BY_COLUMN:
-            check_matched(getattr(self, name), name, schema.names, where)
+            if name != "types":
+                check_matched(getattr(self, name), name, schema.names, where)
+        types = types_of(self.types, schema, where) if self.format == "rntuple" else [[]] * len(schema)
         schema = stored_schema(schema)
         n_entries = self.n_looked_at if first else 0
         largest = largest_collection(schema, first, n_entries) if n_entries else None
@@ -252,7 +260,8 @@ class Layout:
         for field in schema:
             if field.name in named:
                 check_of_use(field, rules, largest, where)
-        return [self._column(field, rules, largest, where) for field in schema]
+        columns = [self._column(field, rules, largest, where) for field in schema]
+        return [column._replace(types=of) for column, of in zip(columns, types, strict=True)]
 
     def _column(
         self, field: pa.Field, rules: Mapping[str, Matcher[Any]], largest: str | None, where: str
@@ -433,6 +442,7 @@ _CHECKS = {
     "encoding": _checked_encoding,
     "records": _checked_record,
     "projections": checked_source,
+    "types": checked_type,
 }
 
 

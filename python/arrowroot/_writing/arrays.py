@@ -197,8 +197,9 @@ def refuse_unions(values: Any) -> None:
     found = _union_in(ak.type(values).content)
     if found is not None:
         raise UnsupportedError(
-            f"{found}: neither trees nor RNTuples hold values of several types in one place; make a column of each "
-            "type, or records of one type by ak.from_iter(array.to_list()), in which members may be missing"
+            f"{found}: an Awkward array of values of several types in one place is not taken: ak.to_arrow makes a "
+            "union of Arrow, which an RNTuple holds; or make a column of each type, or records of one type by "
+            "ak.from_iter(array.to_list()), in which members may be missing"
         )
 
 

@@ -23,6 +23,7 @@ from arrowroot._writing.arrays import (
 )
 from arrowroot._writing.counters import with_counters
 from arrowroot._writing.incoming import batch_of, batches_of, batches_taken_in, is_left_to_engine, taken_in
+from arrowroot._writing.kept_types import with_types
 from arrowroot._writing.naming import naming
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | N
         return _of_batches(data.schema, data, where)
     if _is_of(data, "arrowroot._api.tree", "Tree"):
         scan = data.scan()
-        return Part(with_counters(scan.schema, data), iter(scan), is_arrow=True)
+        return Part(with_types(with_counters(scan.schema, data), data), iter(scan), is_arrow=True)
     if _is_of(data, "arrowroot._api.scan", "Scan"):
         # Its own iterator keeps the errors of reading what they are; a C stream would make them pyarrow's. The engine
         # has checked what it read, and nobody else has the memory.

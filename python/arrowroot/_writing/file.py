@@ -465,6 +465,7 @@ def write(
     basket_size: int | str | Unsaid | None = OF_LAYOUT,
     page_size: int | str | Unsaid | None = OF_LAYOUT,
     projections: ProjectionsLike | Unsaid = OF_LAYOUT,
+    types: Mapping[str, str] | Unsaid = OF_LAYOUT,
     reproducible: bool = False,
     n_threads: int = 0,
     buffers: int | str = BUFFERS,
@@ -498,6 +499,7 @@ def write(
         cluster, pages are as ROOT's.
     projections: of an RNTuple, further names for columns, members and lengths, which take no bytes of pages:
         ``{"Muon_pt": "Muon.pt", "nMuon": "#Muon"}``; "flat": those that a flat tree has.
+    types: C++ types of the fields of an RNTuple: ``{"hits": "std::set<int>"}``; see :class:`Layout`.
 
     Raises: InvalidRequestError, UnsupportedError, StorageError, as :meth:`TableWriter.append` and :func:`create` do; no
         file is left then, and an older one is what it was.
@@ -521,6 +523,7 @@ def write(
             basket_size=basket_size,
             page_size=page_size,
             projections=projections,
+            types=types,
         )
         table.add_all(data)
 

@@ -77,10 +77,11 @@ def is_left_to_engine(
 def columns_of_texts(schema: pa.Schema) -> list[int]:
     """Return the indices of columns that have texts or binary values, or may have some."""
     is_of = pa.types
+    is_any = (is_of.is_string, is_of.is_binary, is_of.is_large_string, is_of.is_large_binary)
     return [
         index
         for index, field in enumerate(schema)
-        if any(is_of.is_string(kind) or is_of.is_binary(kind) for kind in within(stored_field(field).type))
+        if any(is_text(kind) for kind in within(stored_field(field).type) for is_text in is_any)
     ]
 
 
@@ -198,7 +199,7 @@ def _text_bytes(array: pa.Array) -> Iterator[int]:
     elif is_of.is_map(kind):
         yield from _text_bytes(array.keys)
         yield from _text_bytes(array.items)
-    elif is_of.is_struct(kind):
+    elif is_of.is_struct(kind) or is_of.is_union(kind):
         for index in range(kind.num_fields):
             yield from _text_bytes(array.field(index))
     elif isinstance(array, _LISTS) or is_of.is_run_end_encoded(kind):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from arrowroot._errors import InvalidRequestError
+from arrowroot._layout.types import without_types
 from arrowroot._writing.conformer import Conformer
 from arrowroot._writing.counters import Known, without_counters
 from arrowroot._writing.incoming import N_AT_ONCE
@@ -50,7 +51,7 @@ class WaitingEntries(NamedTuple):
 class Begun(NamedTuple):
     """What a table is begun with."""
 
-    #: Its columns, those that share a counter with a note of it.
+    #: Its columns, those that share a counter with a note of it, and fields with their C++ types.
     with_counters: pa.Schema
     conformer: Conformer
     #: The schema that comes back when it is read.
@@ -176,12 +177,14 @@ class Learning:
             with_counters = self._open or inferred(
                 checked_schema(part.schema, self._where), part, said_by.sample
             )
-        schema = without_counters(with_counters)
+        schema = without_types(without_counters(with_counters))
         if self.conformer is None or schema is not with_counters:
             self.conformer = self._conformer_of(schema)
         # What the user has said of missing values comes back, also where none is missing.
         is_said = self._is_inferred and self._open is None and said_by is not None and said_by.part.is_arrow
-        recorded = without_counters(said_by.part.schema) if is_said and said_by is not None else schema
+        recorded = schema
+        if is_said and said_by is not None:
+            recorded = without_types(without_counters(said_by.part.schema))
         return Begun(with_counters, self.conformer, recorded)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from arrowroot._writing.notes import Aliases, Friends, Index, UserInfo
 
 #: The fields that calls that write take beside a layout.
-SHORTHANDS = ("compression", "flush", "basket_size", "page_size", "projections")
+SHORTHANDS = ("compression", "flush", "basket_size", "page_size", "projections", "types")
 #: Buffers of a table that are filled or compressed at the same time, at most.
 N_BUFFERS = 4
 POLICIES = ("fullest", "fifo", "single")
@@ -112,6 +112,7 @@ class TableOptions(TypedDict, total=False):
     basket_size: int | str | Unsaid | None
     page_size: int | str | Unsaid | None
     projections: ProjectionsLike | Unsaid
+    types: Mapping[str, str] | Unsaid
     aliases: Aliases
     index: Index | None
     friends: Friends

@@ -16,6 +16,7 @@ import pyarrow as pa
 from arrowroot._arrow.kinds import (
     fields_of,
     is_list,
+    members_of,
     narrow,
     stored_field,
     with_fields,
@@ -185,7 +186,8 @@ def check_field(field: pa.Field) -> None:
         else:
             # A map is a list of structs.
             level += 2 if pa.types.is_map(kind) else 1
-            left.extend((inner.name, inner.type, level) for inner in fields_of(kind, has_views=True))
+            inside = (*fields_of(kind, has_views=True), *members_of(kind))
+            left.extend((inner.name, inner.type, level) for inner in inside)
 
 
 def check_zones(field: pa.Field, where: str) -> None:

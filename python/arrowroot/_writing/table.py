@@ -560,7 +560,7 @@ class TableWriter:
         numbers = settings.codec_numbers(
             layout.compression, self._of_file, layout.format, schema.names, self._where
         )
-        layouts = layout.columns(schema, known, self._where)
+        layouts = layout.columns(with_counters, known, self._where)
         if not self.is_trial:
             warn_of_few_readers(schema, layout, layouts, self._where)
         flush = settings.flush_rule(layout.flush, layout.format)

@@ -310,6 +310,11 @@ impl Walk<'_> {
                     self.path.pop();
                 }
             }
+            DataType::Variant(_) => {
+                let what = "values of several types in one place in a tree: make a column of each of them, or write an \
+                            RNTuple (layout=\"rntuple\"), where they are a std::variant";
+                return Err(StoreError::NoLayout { column: name.to_owned(), what: what.to_owned() });
+            }
             DataType::Nothing | DataType::Link => {
                 let what = "values of a type that is only read".to_owned();
                 return Err(StoreError::NoLayout { column: name.to_owned(), what });

@@ -200,7 +200,11 @@ fn from_zero(lists: &ListArray) -> (OffsetBuffer<i32>, ArrayRef) {
 }
 
 pub(super) fn is_nullable(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Optional(value) if **value != DataType::Nothing)
+    match data_type {
+        DataType::Optional(value) => **value != DataType::Nothing,
+        DataType::Variant(_) => true,
+        _ => false,
+    }
 }
 
 pub(super) fn item_field(item: &DataType, items: &ArrayRef) -> Arc<Field> {

@@ -46,6 +46,15 @@ pub fn concat(parts: &[&Stored]) -> Option<Stored> {
             };
             Stored::Struct { len, members: (0..members.len()).map(member).collect::<Option<_>>()? }
         }
+        Stored::Variant { alternatives, .. } => {
+            let tags = concat_bytes(of_form!(parts, Stored::Variant { tags, .. } => tags.as_slice()));
+            let of = |number: usize| {
+                concat(
+                    &of_form!(parts, Stored::Variant { alternatives, .. } => &alternatives[number]).collect::<Vec<_>>(),
+                )
+            };
+            Stored::Variant { tags, alternatives: (0..alternatives.len()).map(of).collect::<Option<_>>()? }
+        }
         Stored::Optional { .. } => {
             let values = of_form!(parts, Stored::Optional { values, .. } => values.as_ref());
             let valid = concat_bits(of_form!(parts, Stored::Optional { valid, .. } => valid));
@@ -112,6 +121,10 @@ mod tests {
             Stored::Struct { members, .. } => {
                 format!("{:?}", members.iter().map(|member| written(member, entry)).collect::<Vec<_>>())
             }
+            Stored::Variant { tags, alternatives } => {
+                let of: Vec<_> = alternatives.iter().map(|of| written(of, entry)).collect();
+                format!("{} {of:?}", tags.as_slice()[entry])
+            }
             Stored::Optional { valid, values } => {
                 if valid.value(entry) {
                     written(values, entry)
@@ -152,7 +165,12 @@ mod tests {
         let bits = |n: usize| BooleanBuffer::collect_bool(n, |index| (index + seed).is_multiple_of(3));
         let optional = |n: usize| Stored::Optional { valid: bits(n), values: Box::new(texts(n)) };
         let fixed = |n: usize| Stored::Fixed { len: n, n_items: 2, items: Box::new(numbers(n * 2)) };
-        let inner = |n: usize| Stored::Struct { len: n, members: vec![optional(n), fixed(n), Stored::Bits(bits(n))] };
+        let variant = |n: usize| Stored::Variant {
+            tags: (0..n).map(|index| u8::try_from((index + seed) % 3).unwrap()).collect::<Vec<_>>().into(),
+            alternatives: vec![list(n, &numbers), list(n, &texts)],
+        };
+        let members = |n: usize| vec![optional(n), fixed(n), Stored::Bits(bits(n)), variant(n)];
+        let inner = |n: usize| Stored::Struct { len: n, members: members(n) };
         let lists = |n: usize| list(n, &inner);
         Stored::Struct { len: n_entries, members: vec![list(n_entries, &lists), numbers(n_entries)] }
     }

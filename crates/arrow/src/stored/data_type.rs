@@ -12,14 +12,15 @@
 //! | structs, maps | `Struct`, `Map` |
 //! | dictionaries, runs | their values |
 //! | what takes no bytes: null, structs without members, lists and binary of size 0 | `Optional(Nothing)`: a bool, true if there is a value |
-//! | unions | an error |
+//! | unions | `Variant` of their members in order, those of type null left out: a null is none of them |
 //!
 //! A nullable field is `Optional` of that: its validity is stored.
 
 use std::collections::HashSet;
 
-use arrow_schema::{DataType as ArrowType, Field, Fields, IntervalUnit};
+use arrow_schema::{DataType as ArrowType, Field, FieldRef, Fields, IntervalUnit, UnionFields};
 use arrowroot_format::column::{DataType, Name};
+use arrowroot_format::rntuple::MAX_ALTERNATIVES;
 use arrowroot_format::streamer::Primitive;
 
 use super::error::{Result, StoreError};
@@ -38,7 +39,7 @@ pub(super) fn interval_members(unit: IntervalUnit) -> &'static [(&'static str, P
 /// The stored type of an Arrow field. Fields that are nullable, inner ones too, store their validity.
 ///
 /// # Errors
-/// [`StoreError::NoLayout`] for unions, [`StoreError::SameName`] for two members of one name.
+/// [`StoreError::NoLayout`] for unions of no members or too many, [`StoreError::SameName`] for two members of one name.
 pub fn data_type(field: &Field) -> Result<DataType> {
     of_field(field, field.name())
 }
@@ -50,7 +51,7 @@ pub(super) fn nothing() -> DataType {
 
 fn of_field(field: &Field, path: &str) -> Result<DataType> {
     let data_type = of_type(field.data_type(), path)?;
-    let is_optional = field.is_nullable() && !matches!(data_type, DataType::Optional(_));
+    let is_optional = field.is_nullable() && !matches!(data_type, DataType::Optional(_) | DataType::Variant(_));
     Ok(if is_optional { DataType::Optional(Box::new(data_type)) } else { data_type })
 }
 
@@ -88,11 +89,23 @@ fn of_type(arrow: &ArrowType, path: &str) -> Result<DataType> {
         ArrowType::Dictionary(_, values) => of_type(values, path)?,
         ArrowType::RunEndEncoded(_, values) => of_type(values.data_type(), path)?,
         ArrowType::Null => nothing(),
-        ArrowType::Union(..) => {
-            return Err(no_layout(path, &format!("values of type {arrow}: make a column of each of its members")));
+        ArrowType::Union(fields, _) => {
+            let members = alternatives(fields);
+            let stored = members.map(|(_, member)| of_type(member.data_type(), &format!("{path}.{}", member.name())));
+            let stored: Vec<DataType> = stored.collect::<Result<_>>()?;
+            if !(1..=MAX_ALTERNATIVES).contains(&stored.len()) {
+                let n = stored.len();
+                return Err(no_layout(path, &format!("unions of {n} members with values: of 1 to {MAX_ALTERNATIVES}")));
+            }
+            DataType::Variant(stored.into())
         }
         other => return Err(no_layout(path, &format!("values of type {other}"))),
     })
+}
+
+/// The members of a union that are alternatives, with their type ids: what is null is none of them.
+pub(super) fn alternatives(fields: &UnionFields) -> impl Iterator<Item = (i8, &FieldRef)> {
+    fields.iter().filter(|(_, member)| *member.data_type() != ArrowType::Null)
 }
 
 fn no_layout(path: &str, what: &str) -> StoreError {

@@ -33,6 +33,10 @@ pub fn defaults(data_type: &DataType, len: usize) -> Stored {
         DataType::Optional(value) => {
             Stored::Optional { valid: BooleanBuffer::new_unset(len), values: Box::new(defaults(value, len)) }
         }
+        DataType::Variant(of) => Stored::Variant {
+            tags: MutableBuffer::from_len_zeroed(len).into(),
+            alternatives: of.iter().map(|alternative| lists(len, defaults(alternative, 0))).collect(),
+        },
         DataType::Nothing | DataType::Link => Stored::Struct { len, members: Vec::new() },
     }
 }
@@ -48,6 +52,7 @@ pub fn default_bytes(data_type: &DataType) -> u64 {
             members.iter().map(|(_, member)| default_bytes(member)).fold(0, u64::saturating_add)
         }
         DataType::Optional(value) => default_bytes(value).saturating_add(1),
+        DataType::Variant(of) => 1 + 8 * of.len() as u64,
         DataType::Nothing | DataType::Link => 0,
     }
 }

@@ -58,6 +58,16 @@ pub enum StoreError {
         /// What is wrong.
         what: String,
     },
+    /// A value that the type of its field does not hold.
+    #[error("column {column:?}: entry {entry} has {what}")]
+    NoSuchValue {
+        /// Name of the column.
+        column: String,
+        /// As that of a null.
+        entry: u64,
+        /// The value.
+        what: String,
+    },
     /// A text that is not UTF-8.
     #[error("column {column:?}: entry {entry} has a text that is not UTF-8: a binary column may have such bytes")]
     NoText {

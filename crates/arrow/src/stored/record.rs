@@ -152,12 +152,17 @@ impl RecordedSchema {
         if is_natural && natural_tree_schema(branches) == self.schema { Ok(None) } else { self.encode().map(Some) }
     }
 
-    /// The record that an RNTuple of these columns needs; `None` if it reads the same without one.
+    /// The record that an RNTuple of these columns needs; `None` if it reads the same without one. `has_types`: some of its fields
+    /// have other types than their columns have by themselves.
     ///
     /// # Errors
     /// As [`RecordedSchema::encode`] and [`data_type`].
-    pub fn for_ntuple(&self) -> Result<Option<String>> {
-        if natural_ntuple_schema(&self.stored)? == self.schema { Ok(None) } else { self.encode().map(Some) }
+    pub fn for_ntuple(&self, has_types: bool) -> Result<Option<String>> {
+        if !has_types && natural_ntuple_schema(&self.stored)? == self.schema {
+            Ok(None)
+        } else {
+            self.encode().map(Some)
+        }
     }
 }
 
@@ -169,6 +174,10 @@ fn with_original_names(field: &Field) -> Field {
         ArrowType::List(item) => ArrowType::List(inner(item)),
         ArrowType::LargeList(item) => ArrowType::LargeList(inner(item)),
         ArrowType::FixedSizeList(item, n_items) => ArrowType::FixedSizeList(inner(item), *n_items),
+        ArrowType::Map(entries, is_sorted) => ArrowType::Map(inner(entries), *is_sorted),
+        ArrowType::Union(members, mode) => {
+            ArrowType::Union(members.iter().map(|(id, member)| (id, inner(member))).collect(), *mode)
+        }
         other => other.clone(),
     };
     field.clone().with_name(original_name(field.name())).with_data_type(of)
@@ -217,6 +226,7 @@ fn levels(data_type: &ArrowType) -> usize {
         | ArrowType::Map(field, _)
         | ArrowType::RunEndEncoded(_, field) => 1 + levels(field.data_type()),
         ArrowType::Struct(fields) => 1 + fields.iter().map(|field| levels(field.data_type())).max().unwrap_or(0),
+        ArrowType::Union(fields, _) => 1 + fields.iter().map(|(_, field)| levels(field.data_type())).max().unwrap_or(0),
         ArrowType::Dictionary(_, value) => 1 + levels(value),
         _ => 0,
     }

@@ -8,15 +8,16 @@ use arrow_array::{
     Array, ArrayRef, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, FixedSizeListArray, Float16Array,
     GenericBinaryArray, GenericListArray, GenericListViewArray, GenericStringArray, IntervalDayTimeArray,
     IntervalMonthDayNanoArray, IntervalYearMonthArray, LargeBinaryArray, MapArray, NullArray, OffsetSizeTrait,
-    StringViewArray, StructArray, make_array, new_empty_array,
+    StringViewArray, StructArray, UInt64Array, UnionArray, make_array, new_empty_array, new_null_array,
 };
 use arrow_buffer::{
     ArrowNativeType, BooleanBuffer, Buffer, IntervalDayTime, IntervalMonthDayNano, NullBuffer, OffsetBuffer,
     ScalarBuffer,
 };
-use arrow_schema::{DataType as ArrowType, Field, Fields, IntervalUnit};
+use arrow_schema::{DataType as ArrowType, Field, Fields, IntervalUnit, UnionFields, UnionMode};
+use arrow_select::take::take;
 
-use super::data_type::stored_primitive;
+use super::data_type::{alternatives, stored_primitive};
 use super::encode::{dictionary, runs};
 use super::error::{Result, StoreError};
 use super::ranges::check_ranges;
@@ -54,6 +55,9 @@ pub fn delivered_type(data_type: &ArrowType, text: TextForm) -> ArrowType {
         ArrowType::FixedSizeList(item, n_items) => ArrowType::FixedSizeList(of(item), *n_items),
         ArrowType::Struct(members) => ArrowType::Struct(members.iter().map(of).collect()),
         ArrowType::Map(entries, is_sorted) => ArrowType::Map(of(entries), *is_sorted),
+        ArrowType::Union(members, mode) => {
+            ArrowType::Union(members.iter().map(|(id, member)| (id, of(member))).collect(), *mode)
+        }
         ArrowType::Dictionary(key, value) => ArrowType::Dictionary(key.clone(), Box::new(delivered_type(value, text))),
         ArrowType::RunEndEncoded(ends, values) => ArrowType::RunEndEncoded(Arc::clone(ends), of(values)),
         other => other.clone(),
@@ -172,8 +176,54 @@ impl Restoring<'_> {
                 let maps = MapArray::try_new(Arc::clone(entries), offsets, pairs, nulls, *is_sorted);
                 Arc::new(maps.map_err(self.wrong())?)
             }
+            ArrowType::Union(fields, mode) => self.union(array, fields, *mode, to)?,
             _ => return Err(self.other_type(array, to)),
         })
+    }
+
+    /// A union of what is read as one whose type ids are tags. What holds no alternative is a null of the first member
+    /// that has nulls.
+    fn union(&self, array: &ArrayRef, fields: &UnionFields, mode: UnionMode, to: &ArrowType) -> Result<ArrayRef> {
+        let variants = array.as_union_opt().filter(|of| of.is_dense());
+        let variants = variants.ok_or_else(|| self.other_type(array, to))?;
+        let wanted: Vec<i8> = alternatives(fields).map(|(id, _)| id).collect();
+        if variants.fields().len() != wanted.len() + 1 {
+            return Err(self.other_type(array, to));
+        }
+        let is_null = |field: &Field| *field.data_type() == ArrowType::Null;
+        let of_nulls = fields.iter().find(|(_, field)| is_null(field));
+        let of_nulls = of_nulls.or_else(|| fields.iter().find(|(_, field)| field.is_nullable()));
+        let of_nulls = of_nulls.or_else(|| fields.iter().next()).map_or(0, |(id, _)| id);
+        let id_of = |tag: i8| {
+            let tag = usize::try_from(tag).ok().and_then(|tag| tag.checked_sub(1));
+            tag.map_or(Some(of_nulls), |index| wanted.get(index).copied())
+        };
+        let ids = variants.type_ids().iter().map(|&tag| id_of(tag)).collect::<Option<Vec<i8>>>();
+        let ids = ids.ok_or_else(|| self.malformed("a variant of another tag than it has alternatives"))?;
+        let is_sparse = mode == UnionMode::Sparse;
+        let mut offsets = vec![0_i32; ids.len()];
+        let mut children = Vec::with_capacity(fields.len());
+        for (id, field) in fields.iter() {
+            let own = ids.iter().enumerate().filter(|(_, of)| is_sparse || **of == id).map(|(index, _)| index);
+            let own: Vec<usize> = own.collect();
+            if !is_sparse {
+                own.iter().zip(0..).for_each(|(&index, place)| offsets[index] = place);
+            }
+            let Some(alternative) = wanted.iter().position(|of| *of == id) else {
+                children.push(new_null_array(&ArrowType::Null, own.len()));
+                continue;
+            };
+            let tag = i8::try_from(alternative + 1).map_err(|_| self.other_type(array, to))?;
+            let place = |&index: &usize| {
+                let is_there = variants.type_id(index) == tag;
+                is_there.then(|| variants.value_offset(index) as u64)
+            };
+            let places: UInt64Array = own.iter().map(place).collect();
+            let values = self.field(variants.child(tag), field)?;
+            children.push(take(&values, &places, None).map_err(self.wrong())?);
+        }
+        let offsets = (!is_sparse).then(|| offsets.into());
+        Ok(Arc::new(UnionArray::try_new(fields.clone(), ids.into(), offsets, children).map_err(self.wrong())?))
     }
 
     /// Numbers of the same width.

@@ -8,6 +8,8 @@ use arrow_array::{Array, OffsetSizeTrait};
 use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use arrow_schema::DataType as ArrowType;
 
+use super::data_type::alternatives;
+
 /// An offset of a text or list.
 const OFFSET_BYTES: u64 = 8;
 
@@ -49,7 +51,8 @@ pub fn is_folded(data_type: &ArrowType) -> bool {
         | ArrowType::Utf8View
         | ArrowType::BinaryView
         | ArrowType::ListView(_)
-        | ArrowType::LargeListView(_) => true,
+        | ArrowType::LargeListView(_)
+        | ArrowType::Union(..) => true,
         ArrowType::List(item)
         | ArrowType::LargeList(item)
         | ArrowType::FixedSizeList(item, _)
@@ -102,6 +105,18 @@ impl Kind {
                 Kind::Fixed(usize::try_from(*n_items).unwrap_or_default(), Box::new(items))
             }
             ArrowType::Struct(_) => Kind::Members(array.as_struct().columns().iter().map(|of| Kind::of(of)).collect()),
+            ArrowType::Union(fields, _) => {
+                let union = array.as_union();
+                let members: Vec<(i8, Kind)> = fields.iter().map(|(id, _)| (id, Kind::of(union.child(id)))).collect();
+                let ids = union.type_ids().iter().enumerate();
+                let items = ids.map(|(index, id)| {
+                    let place = union.value_offset(index);
+                    members.iter().find(|(of, _)| of == id).map_or(0, |(_, kind)| kind.between(place, place + 1))
+                });
+                // Each has a tag, and an offset for every alternative.
+                let each = OFFSET_BYTES.saturating_mul(alternatives(fields).count() as u64).saturating_add(1);
+                Kind::each(items.map(|n_bytes| n_bytes.saturating_add(each)))
+            }
             ArrowType::Dictionary(..) => {
                 let dictionary = array.as_any_dictionary();
                 let (keys, values) = (dictionary.keys(), dictionary.values());

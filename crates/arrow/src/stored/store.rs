@@ -16,7 +16,7 @@ use arrowroot_format::column::DataType;
 use arrowroot_format::streamer::Primitive;
 
 use super::Stored;
-use super::data_type::stored_primitive;
+use super::data_type::{alternatives, stored_primitive};
 use super::error::{Result, StoreError};
 use crate::incoming::check_texts;
 
@@ -93,6 +93,9 @@ impl Storing<'_> {
         if let Some(looked_up) = looked_up(array).map_err(|error| self.of_arrow(error))? {
             return self.values(&looked_up, data_type, around);
         }
+        if let DataType::Variant(of) = data_type {
+            return self.variant(array, of, around);
+        }
         let nulls = array.logical_nulls();
         let present = NullBuffer::union(around, nulls.as_ref());
         if let DataType::Optional(of) = data_type {
@@ -163,9 +166,12 @@ impl Storing<'_> {
             (DataType::Struct(_), ArrowType::Interval(unit)) => Some(interval(array, *unit, present)),
             _ => None,
         };
-        let found = || array.data_type().to_string();
-        let expected = || format!("{data_type:?}");
-        stored.ok_or_else(|| StoreError::OtherType { column: self.path(), expected: expected(), found: found() })
+        stored.ok_or_else(|| self.other_type(array, &format!("{data_type:?}")))
+    }
+
+    fn other_type(&self, array: &dyn Array, expected: &str) -> StoreError {
+        let (column, expected) = (self.path(), expected.to_owned());
+        StoreError::OtherType { column, expected, found: array.data_type().to_string() }
     }
 
     /// A copy of the bytes of texts, checked: others may have changed what was checked before.
@@ -221,6 +227,40 @@ impl Storing<'_> {
             _ => return Ok(None),
         };
         Ok(Some(Stored::Fixed { len: array.len(), n_items, items: Box::new(items) }))
+    }
+
+    /// A union: what is null, in whatever member, is none of its alternatives.
+    fn variant(&mut self, array: &dyn Array, of: &[DataType], around: Present<'_>) -> Result<Stored> {
+        let ArrowType::Union(fields, _) = array.data_type() else { return Err(self.other_type(array, "a union")) };
+        let union = array.as_union();
+        let ids = union.type_ids();
+        let mut tags = vec![0_u8; ids.len()];
+        let mut stored = Vec::with_capacity(of.len());
+        for ((tag, (id, member)), of) in (1_u8..).zip(alternatives(fields)).zip(of) {
+            let child = union.child(id);
+            let nulls = child.logical_nulls();
+            let (mut offsets, mut places) = (Vec::with_capacity(ids.len() + 1), Vec::new());
+            offsets.push(0);
+            for index in 0..ids.len() {
+                let place = union.value_offset(index);
+                let is_there = |nulls: Option<&NullBuffer>, index| nulls.is_none_or(|nulls| nulls.is_valid(index));
+                if ids[index] == id && is_there(around, index) && is_there(nulls.as_ref(), place) {
+                    tags[index] = tag;
+                    places.push(place as u64);
+                }
+                offsets.push(count(places.len()));
+            }
+            let items = match places.first() {
+                Some(&first) if places.iter().zip(first..).all(|(&place, next)| place == next) => {
+                    child.slice(first.as_usize(), places.len())
+                }
+                _ => take(child, &UInt64Array::from(places), None).map_err(|error| self.of_arrow(error))?,
+            };
+            let items = self.member(member.name(), &items, of, None);
+            let items = items.map_err(|error| error.with_entry(|item| list_of(&offsets, item)))?;
+            stored.push(Stored::List { offsets: offsets.into(), items: Box::new(items) });
+        }
+        Ok(Stored::Variant { tags: tags.into(), alternatives: stored })
     }
 
     fn list<O: OffsetSizeTrait>(&mut self, array: &dyn Array, item: &DataType, present: Present<'_>) -> Result<Stored> {

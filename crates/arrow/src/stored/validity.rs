@@ -43,6 +43,9 @@ fn mapped_type(data_type: &ArrowType, flag: &mut dyn FnMut(&Field) -> bool) -> A
         ArrowType::LargeListView(item) => ArrowType::LargeListView(mapped(item, flag)),
         ArrowType::FixedSizeList(item, n_items) => ArrowType::FixedSizeList(mapped(item, flag), *n_items),
         ArrowType::Struct(members) => ArrowType::Struct(members.iter().map(|member| mapped(member, flag)).collect()),
+        ArrowType::Union(members, mode) => {
+            ArrowType::Union(members.iter().map(|(id, member)| (id, mapped(member, flag))).collect(), *mode)
+        }
         ArrowType::Map(entries, is_sorted) => ArrowType::Map(mapped(entries, flag), *is_sorted),
         ArrowType::Dictionary(key, value) => ArrowType::Dictionary(key.clone(), Box::new(mapped_type(value, flag))),
         ArrowType::RunEndEncoded(ends, values) => {

@@ -51,6 +51,13 @@ fn find_optionals(data_type: &DataType, shape: &Shape, around: IsUntyped, found:
         (DataType::List(of) | DataType::FixedList(of, _), Shape::List { item, .. } | Shape::FixedList { item, .. }) => {
             find_optionals(of, item, inside, found);
         }
+        (DataType::Map(key, value), Shape::Map { key: of_key, value: of_value, .. }) => {
+            find_optionals(key, of_key, inside, found);
+            find_optionals(value, of_value, inside, found);
+        }
+        (DataType::Variant(of), Shape::Variant { alternatives, .. }) => {
+            of.iter().zip(alternatives).for_each(|(of, alternative)| find_optionals(of, alternative, inside, found));
+        }
         (DataType::Map(key, value), Shape::List { item, .. }) => {
             if let Shape::Struct { members } = &**item {
                 let pair = [key, value].into_iter().zip(members);

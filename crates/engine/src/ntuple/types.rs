@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType as ArrowType, Field, Fields, UnionFields, UnionMode};
-use arrowroot_arrow::types::{map_type, primitive_type};
+use arrowroot_arrow::types::{map_type, primitive_type, variant_fields};
 use arrowroot_arrow::{TextForm, arrow_type as object_type};
 use arrowroot_format::column::DataType;
 use arrowroot_format::rntuple::Shape;
 
 const ITEM: &str = "item";
-/// What a variant holds that holds none of its alternatives.
-const NOTHING: &str = "none";
 
 /// The Arrow field of a shape.
 pub(super) fn arrow_field(name: &str, shape: &Shape, text: TextForm) -> Field {
@@ -38,11 +36,8 @@ pub(super) fn struct_fields(members: &[(String, Shape)], text: TextForm) -> Fiel
 
 /// The alternatives of a variant by tag; 0 is none of them.
 pub(super) fn union_fields(alternatives: &[Shape], text: TextForm) -> UnionFields {
-    let nothing = (0_i8, Arc::new(Field::new(NOTHING, ArrowType::Null, true)));
-    let fields = (1_i8..)
-        .zip(alternatives)
-        .map(|(tag, alternative)| (tag, Arc::new(arrow_field(&(tag - 1).to_string(), alternative, text))));
-    std::iter::once(nothing).chain(fields).collect()
+    let fields = alternatives.iter().enumerate();
+    variant_fields(fields.map(|(number, of)| Arc::new(arrow_field(&number.to_string(), of, text))))
 }
 
 pub(super) fn arrow_type(shape: &Shape, text: TextForm) -> ArrowType {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use arrowroot_arrow::stored::{FieldForm, StoreError, compose, of_field, restore};
+use arrowroot_arrow::stored::{StoreError, compose, of_field, restore};
 use arrowroot_file::{Error, Result};
 use arrowroot_format as format;
 use arrowroot_format::column::DataType;
@@ -59,11 +59,15 @@ impl Composition {
         let field = self.schema.field(index);
         match &self.columns[index] {
             ColumnSource::Read(index) => Ok(Arc::clone(batch.column(*index))),
-            ColumnSource::Parts { data_type, parts, holds } => {
+            ColumnSource::Parts { data_type, parts: indices, holds } => {
                 let name = field.name();
-                let parts: Vec<ArrayRef> = parts.iter().map(|&index| Arc::clone(batch.column(index))).collect();
+                let parts: Vec<ArrayRef> = indices.iter().map(|&index| Arc::clone(batch.column(index))).collect();
                 let composed = match (holds, parts.as_slice()) {
-                    (Holds::Fields, [field]) => of_field(name, data_type, field, FieldForm::Optionals),
+                    (Holds::Fields, [array]) => {
+                        let is_nullable =
+                            indices.first().is_some_and(|&index| batch.schema_ref().field(index).is_nullable());
+                        of_field(name, data_type, array, is_nullable)
+                    }
                     _ => compose(name, data_type, &parts),
                 };
                 let restored = composed.and_then(|composed| restore(name, &composed, field));

@@ -22,6 +22,8 @@ pub enum DataType {
     Map(Box<DataType>, Box<DataType>),
     /// Named members. All places where a class occurs share them.
     Struct(Arc<[(Name, DataType)]>),
+    /// One of several alternatives, or none of them. Columns of trees have none.
+    Variant(Arc<[DataType]>),
     /// A value or none.
     Optional(Box<DataType>),
     /// What is never there: the type of what cannot be read.

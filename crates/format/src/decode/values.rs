@@ -49,7 +49,8 @@ impl Values {
                 members.iter().map(|(name, member)| (Arc::clone(name), Values::empty(member))).collect(),
             ),
             DataType::Optional(value) => Values::Optional(Vec::new(), Box::new(Values::empty(value))),
-            DataType::Nothing => Values::Nothing(0),
+            // No streamer writes variants.
+            DataType::Nothing | DataType::Variant(_) => Values::Nothing(0),
             DataType::Link => Values::Links(Vec::new()),
             DataType::Bytes => Values::Bytes(Vec::new(), Vec::new()),
         }

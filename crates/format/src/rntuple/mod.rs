@@ -35,6 +35,6 @@ pub use page::{PAGE_CHECKSUM_BYTES, check_page, convert_numbers};
 pub use page_list::{ClusterSummary, ColumnPages, Page, PageList};
 pub use projection::Projection;
 pub use schema::{ColumnId, Deferred, FieldId, NtupleColumn, NtupleField, Role, Schema};
-pub use shape::{Shape, StreamedField, number_type_name};
+pub use shape::{MAX_ALTERNATIVES, Shape, StreamedField, number_type_name};
 pub use slot_pages::{MAX_UNWITNESSED, SlotPages, Witness, unwitnessed};
 pub use slots::{Domain, Slot, SlotId, Slots};

@@ -152,7 +152,7 @@ const CARDINALITY: &str = "ROOT::RNTupleCardinality<";
 /// The longest name of a class that is put before the names of its members.
 const MAX_CLASS_BYTES: usize = 1 << 12;
 /// Variants have no more alternatives.
-const MAX_ALTERNATIVES: usize = 125;
+pub const MAX_ALTERNATIVES: usize = 125;
 
 fn begins(type_name: &str, prefixes: &[&str]) -> bool {
     prefixes.iter().any(|prefix| type_name.starts_with(prefix))

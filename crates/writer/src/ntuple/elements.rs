@@ -5,8 +5,12 @@ use std::ops::Range;
 use arrow_buffer::{BooleanBuffer, Buffer, ScalarBuffer};
 use arrowroot_arrow::Stored;
 use arrowroot_format::rntuple::ColumnId;
+use arrowroot_format::streamer::Primitive;
 
 use super::fields::Node;
+
+/// Bytes of an element of a column of switches: a place of 64 bits and a tag of 32, little-endian.
+const SWITCH_BYTES: usize = 12;
 
 /// Elements of a column, in a row.
 #[derive(Debug, Clone)]
@@ -66,6 +70,8 @@ pub(super) struct Elements {
     pub(super) n_elements: usize,
     /// Items of the lists whose ends they are.
     n_items: i64,
+    /// Items of each alternative whose places they are.
+    n_of_alternatives: Vec<u64>,
 }
 
 impl Elements {
@@ -135,6 +141,13 @@ impl ClusterElements {
                     None => Part::Numbers { values, width },
                 });
             }
+            (Node::Narrow { column }, Stored::Numbers { primitive: Primitive::Float64, values }) => {
+                let (values, width) = (narrowed(values), size_of::<f32>());
+                self.at(*column).push(match valid.cloned() {
+                    Some(valid) => Part::Picked { values, width, valid },
+                    None => Part::Numbers { values, width },
+                });
+            }
             (Node::Bits { column }, Stored::Bits(bits))
             | (Node::Validity { column }, Stored::Optional { valid: bits, .. }) => {
                 self.at(*column).push(Part::Bits(picked_bits(bits, valid)));
@@ -144,14 +157,24 @@ impl ClusterElements {
                 let values = bytes.slice_with_length(items.start, items.len());
                 self.at(*column).push(Part::Numbers { values, width: 1 });
             }
-            (Node::List { ends, item }, Stored::List { offsets, items }) => {
+            (Node::List { ends, item, .. }, Stored::List { offsets, items }) => {
                 let range = self.add_lists(*ends, offsets, valid)?;
                 self.add(item, &items.slice(range), None)?;
             }
             (Node::Fixed { item }, Stored::Fixed { n_items, items, .. }) => {
                 self.add(item, items, valid.map(|valid| repeated(valid, *n_items)).as_ref())?;
             }
-            (Node::FixedAsList { ends, item }, Stored::Fixed { len, n_items, items }) => {
+            // Lists that are not there have no items.
+            (Node::ListAsFixed { item, .. }, Stored::List { offsets, items }) => {
+                self.add(item, &items.slice(span(offsets)?), None)?;
+            }
+            (Node::Present { ends, item }, values) => {
+                let n_values = valid.map_or(values.len(), BooleanBuffer::count_set_bits);
+                let before = self.add_items(*ends, n_values)?;
+                self.at(*ends).push(Part::Valid { valid: BooleanBuffer::new_set(n_values), before });
+                self.add(item, values, valid)?;
+            }
+            (Node::FixedAsList { ends, item, .. }, Stored::Fixed { len, n_items, items }) => {
                 let n_lists = valid.map_or(*len, BooleanBuffer::count_set_bits);
                 let n_items_each = i64::try_from(*n_items).map_err(|_| Malformed("lists that are too long"))?;
                 let offsets = (0..).map(|index: i64| index.wrapping_mul(n_items_each)).take(n_lists + 1).collect();
@@ -161,14 +184,23 @@ impl ClusterElements {
             (Node::Struct { members: nodes }, Stored::Struct { members, .. }) if nodes.len() == members.len() => {
                 nodes.iter().zip(members).try_for_each(|(node, member)| self.add(node, member, valid))?;
             }
+            (Node::Variant { switch, alternatives: nodes }, Stored::Variant { tags, alternatives })
+                if nodes.len() == alternatives.len() =>
+            {
+                self.add_switches(*switch, tags, nodes.len(), valid)?;
+                for (node, of) in nodes.iter().zip(alternatives) {
+                    let Stored::List { offsets, items } = of else {
+                        return Err(Malformed("an alternative that is no list"));
+                    };
+                    self.add(node, &items.slice(span(offsets)?), None)?;
+                }
+            }
             (Node::Optional { ends, item }, Stored::Optional { valid: present, values }) => {
                 let own = picked_bits(present, valid);
                 let n_present = own.count_set_bits();
                 let n_lists = own.len();
-                let elements = self.at(*ends);
-                let before = elements.n_items;
-                elements.n_items += i64::try_from(n_present).map_err(|_| Malformed("too many values"))?;
-                elements.push(Part::Valid { valid: own, before });
+                let before = self.add_items(*ends, n_present)?;
+                self.at(*ends).push(Part::Valid { valid: own, before });
                 let both = match valid {
                     Some(valid) => Some(valid & present),
                     None if n_present == n_lists => None,
@@ -178,6 +210,43 @@ impl ClusterElements {
             }
             _ => return Err(Malformed("values that are not of the type of the column")),
         }
+        Ok(())
+    }
+
+    /// Counts items of lists; returns how many there were before.
+    fn add_items(&mut self, ends: ColumnId, n_items: usize) -> Result<i64, Malformed> {
+        let elements = self.at(ends);
+        let before = elements.n_items;
+        elements.n_items += i64::try_from(n_items).map_err(|_| Malformed("too many values"))?;
+        Ok(before)
+    }
+
+    /// Adds which alternative each value is, and its place among all of it in the cluster. What is under a null is none.
+    fn add_switches(
+        &mut self,
+        column: ColumnId,
+        tags: &[u8],
+        n_alternatives: usize,
+        valid: Option<&BooleanBuffer>,
+    ) -> Result<(), Malformed> {
+        let elements = self.at(column);
+        elements.n_of_alternatives.resize(n_alternatives, 0);
+        let mut values = Vec::with_capacity(tags.len() * SWITCH_BYTES);
+        let is_there = |index: usize| valid.is_none_or(|valid| valid.value(index));
+        for &tag in tags.iter().enumerate().filter_map(|(index, tag)| is_there(index).then_some(tag)) {
+            let place = match usize::from(tag).checked_sub(1) {
+                None => 0,
+                Some(alternative) => {
+                    let next = elements.n_of_alternatives.get_mut(alternative);
+                    let next = next.ok_or(Malformed("a value of an alternative that is not there"))?;
+                    *next += 1;
+                    *next - 1
+                }
+            };
+            values.extend_from_slice(&place.to_le_bytes());
+            values.extend_from_slice(&u32::from(tag).to_le_bytes());
+        }
+        elements.push(Part::Numbers { values: values.into(), width: SWITCH_BYTES });
         Ok(())
     }
 
@@ -206,10 +275,26 @@ impl ClusterElements {
         let shift = elements.n_items.wrapping_sub(first);
         elements.n_items = elements.n_items.wrapping_add(last.wrapping_sub(first));
         elements.push(Part::Ends { offsets, shift });
-        let at = |offset: i64| usize::try_from(offset).map_err(|_| Malformed("lists of a negative place"));
-        let (first, last) = (at(first)?, at(last)?);
-        if first > last { Err(Malformed("lists that run backwards")) } else { Ok(first..last) }
+        range_of(first, last)
     }
+}
+
+/// Numbers in single precision.
+fn narrowed(values: &[u8]) -> Buffer {
+    #[expect(clippy::cast_possible_truncation, reason = "that is what Double32_t is")]
+    let narrow = |bytes: &[u8; 8]| f64::from_ne_bytes(*bytes) as f32;
+    Buffer::from_vec(values.as_chunks::<8>().0.iter().map(narrow).collect::<Vec<f32>>())
+}
+
+/// The items that lists with these offsets have.
+fn span(offsets: &[i64]) -> Result<Range<usize>, Malformed> {
+    offsets.first().zip(offsets.last()).map_or(Ok(0..0), |(&first, &last)| range_of(first, last))
+}
+
+fn range_of(first: i64, last: i64) -> Result<Range<usize>, Malformed> {
+    let at = |offset: i64| usize::try_from(offset).map_err(|_| Malformed("lists of a negative place"));
+    let (first, last) = (at(first)?, at(last)?);
+    if first > last { Err(Malformed("lists that run backwards")) } else { Ok(first..last) }
 }
 
 /// True if a list that is not valid has items.

@@ -8,14 +8,20 @@
 //! | bytes | `std::vector<std::byte>` |
 //! | optional | `std::optional<T>` |
 //! | struct | untyped record |
-//! | map | untyped collection of untyped records of `key` and `value` |
+//! | map | `std::map<K,V>` |
+//! | variant | `std::variant<T,...>`; untyped if an alternative has no type name, which ROOT does not read |
 //! | list, fixed list or optional of what has no type name | untyped collection, of at most one item for an optional |
+//! | map of what has none | untyped collection of untyped records of `key` and `value` |
 //! | optional anywhere inside an untyped collection | `std::vector<T>` of at most one item |
 //! | what takes no bytes | `bool`: whether it is there |
 //!
-//! ROOT 6.40 reads all of these without dictionaries. It refuses the arrays and optionals of untyped records that it writes
-//! itself (`std::array<,3>`), and needs a dictionary for `std::map`. With a `std::optional` inside an untyped collection
+//! What was asked for by its C++ type is in `typed.rs`.
+//!
+//! ROOT 6.40 reads these without dictionaries, but for `std::map`, of which it has some. It refuses the arrays and optionals of
+//! untyped records that it writes itself (`std::array<,3>`). With a `std::optional` inside an untyped collection
 //! RDataFrame opens no column of the file (`RNTupleDS::AddField` makes the collection by its empty type name).
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use arrowroot_arrow::stored::stored_name;
 use arrowroot_format::column::DataType;
@@ -25,6 +31,7 @@ use arrowroot_format::rntuple::{
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::{Error, Result};
 
+use super::field_type::FieldType;
 use crate::settings::{ColumnLayout, NumberEncoding, Precision};
 
 /// How the values of a field become elements of columns.
@@ -32,6 +39,8 @@ use crate::settings::{ColumnLayout, NumberEncoding, Precision};
 pub(super) enum Node {
     /// Numbers.
     Numbers { column: ColumnId },
+    /// Numbers of double precision that are stored in single precision.
+    Narrow { column: ColumnId },
     /// Bools.
     Bits { column: ColumnId },
     /// True if values that take no bytes are there, as bools.
@@ -39,22 +48,37 @@ pub(super) enum Node {
     /// Texts: their ends and their bytes.
     Text { ends: ColumnId, bytes: ColumnId },
     /// Lists.
-    List { ends: ColumnId, item: Box<Node> },
+    List { ends: ColumnId, item: Box<Node>, unique: Option<Unique> },
     /// Lists of the same length everywhere, which the field says.
     Fixed { item: Box<Node> },
+    /// Lists of any length, all of which have this one.
+    ListAsFixed { n_items: usize, item: Box<Node> },
     /// Lists of the same length everywhere that are stored as any.
-    FixedAsList { ends: ColumnId, item: Box<Node> },
+    FixedAsList { ends: ColumnId, item: Box<Node>, unique: Option<Unique> },
     /// Members.
     Struct { members: Vec<Node> },
+    /// One of several alternatives, each by its number and place among those of its kind.
+    Variant { switch: ColumnId, alternatives: Vec<Node> },
     /// Lists of one value or none.
     Optional { ends: ColumnId, item: Box<Node> },
+    /// Lists of one value each.
+    Present { ends: ColumnId, item: Box<Node> },
+}
+
+/// The parts of the items of a list that must differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unique {
+    /// The items, of a set.
+    Items,
+    /// The first members, of a map.
+    Keys,
 }
 
 /// Adds the fields and columns of a column of the table. `is_compressed`: the bytes of numbers are split then, as ROOT does, if the
 /// layout says nothing else.
 ///
 /// # Errors
-/// Unsupported for types that no field has, and more fields than a schema has.
+/// Unsupported for types that no field has, or no such values, and more fields than a schema has.
 ///
 /// # Source
 /// Order of fields and columns: depth first, as `RNTupleSerializer::RContext::MapSchema` (ROOT 6.40).
@@ -72,20 +96,38 @@ pub(super) fn add_column(
         NumberEncoding::Plain => false,
     };
     let is_delta = is_compressed && layout.encoding != NumberEncoding::Plain;
-    Adding { schema, is_split, is_delta, precision: layout.precision }.field(
-        &stored_name(name),
-        title,
-        data_type,
-        Around::default(),
-    )
+    let types = layout.types.iter().map(|(path, text)| {
+        let found = FieldType::parse(text);
+        found.map(|found| (path.clone(), found)).map_err(|what| Error::unsupported(0, format!("types: {what}")))
+    });
+    let types: BTreeMap<String, FieldType> = types.collect::<Result<_>>()?;
+    let (precision, used) = (layout.precision, BTreeSet::new());
+    let mut adding = Adding { schema, is_split, is_delta, precision, types: &types, used };
+    let at = Member { name: &stored_name(name), title, path: "" };
+    let node = adding.member(at, data_type, Around::default())?;
+    match types.keys().find(|path| !adding.used.contains(*path)) {
+        None => Ok(node),
+        Some(path) => Err(Error::unsupported(0, format!("types: it has no part {path:?} whose type may be said"))),
+    }
 }
 
 /// The levels around a field.
 #[derive(Debug, Clone, Copy, Default)]
-struct Around {
-    parent: Option<FieldId>,
+pub(super) struct Around {
+    pub(super) parent: Option<FieldId>,
     /// It is in an untyped collection, be it with others between.
-    is_untyped: bool,
+    pub(super) is_untyped: bool,
+    /// It may be missing, and with it what it holds.
+    pub(super) is_optional: bool,
+}
+
+/// The names of a field.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Member<'n> {
+    pub(super) name: &'n str,
+    pub(super) title: &'n str,
+    /// The members of structs from the column on that it is in, or is, with dots between.
+    pub(super) path: &'n str,
 }
 
 /// The C++ type of values; `None` if they are untyped. `is_untyped`: whether an untyped collection is around.
@@ -100,37 +142,63 @@ fn type_name(data_type: &DataType, is_untyped: bool) -> Option<String> {
         DataType::Optional(value) if **value == DataType::Nothing => "bool".to_owned(),
         DataType::Optional(value) if is_untyped => format!("std::vector<{}>", name(value)?),
         DataType::Optional(value) => format!("std::optional<{}>", name(value)?),
-        DataType::Struct(_) | DataType::Map(..) | DataType::Nothing | DataType::Link => return None,
+        DataType::Map(key, value) => format!("std::map<{},{}>", name(key)?, name(value)?),
+        DataType::Variant(of) => {
+            let names = of.iter().map(name).collect::<Option<Vec<_>>>()?;
+            format!("std::variant<{}>", names.join(","))
+        }
+        DataType::Struct(_) | DataType::Nothing | DataType::Link => return None,
     })
 }
 
-struct Adding<'s> {
-    schema: &'s mut Schema,
+pub(super) struct Adding<'s> {
+    pub(super) schema: &'s mut Schema,
     /// The bytes of numbers are split.
     is_split: bool,
     /// The ends of lists are stored as differences.
     is_delta: bool,
     precision: Precision,
+    /// The types that were asked for, by path.
+    types: &'s BTreeMap<String, FieldType>,
+    /// The paths of those that were found.
+    used: BTreeSet<String>,
 }
 
 /// Name of the items of collections and arrays.
 pub(super) const ITEM: &str = "_0";
+/// Names of the members of pairs.
+const PAIR: [&str; 2] = ["_0", "_1"];
+
+/// The type of the items of a map.
+fn pair_name(map: &str) -> String {
+    map.strip_prefix("std::map").map_or_else(String::new, |arguments| format!("std::pair{arguments}"))
+}
 
 impl Adding<'_> {
-    fn field(&mut self, name: &str, title: &str, data_type: &DataType, around: Around) -> Result<Node> {
+    /// Adds the field of a column, or of a member of a struct, of the type that was asked for.
+    fn member(&mut self, at: Member<'_>, data_type: &DataType, around: Around) -> Result<Node> {
+        let types = self.types;
+        match types.get(at.path) {
+            None => self.natural(at, data_type, around),
+            Some(wanted) => {
+                self.used.insert(at.path.to_owned());
+                self.typed(at, data_type, wanted, around)
+            }
+        }
+    }
+
+    /// Adds a field of the type that values of its kind have if nothing is said.
+    pub(super) fn natural(&mut self, at: Member<'_>, data_type: &DataType, around: Around) -> Result<Node> {
         let typed = type_name(data_type, around.is_untyped);
         let is_typed = typed.is_some();
         let typed = typed.unwrap_or_default();
-        let mut field = FieldDescription::new(name, &typed, Role::Leaf, around.parent);
-        field.description = title;
+        let mut field = FieldDescription::new(at.name, &typed, Role::Leaf, around.parent);
+        field.description = at.title;
+        let of_item = Member { name: ITEM, title: "", path: at.path };
         match data_type {
-            DataType::Primitive(Primitive::Bool) => {
-                let id = self.schema.add_field(&field)?;
-                Ok(Node::Bits { column: self.column(id, Encoding::Bit)? })
-            }
             DataType::Primitive(primitive) => {
                 let id = self.schema.add_field(&field)?;
-                Ok(Node::Numbers { column: self.column(id, self.encoding(*primitive))? })
+                self.number(id, *primitive)
             }
             DataType::Text => {
                 let id = self.schema.add_field(&field)?;
@@ -142,30 +210,42 @@ impl Adding<'_> {
                 let byte = FieldDescription::new(ITEM, "std::byte", Role::Leaf, inside.parent);
                 let byte = self.schema.add_field(&byte)?;
                 let column = self.schema.add_column(NtupleColumn::new(ColumnType::BYTE, byte))?;
-                Ok(Node::List { ends, item: Box::new(Node::Numbers { column }) })
+                Ok(Node::List { ends, item: Box::new(Node::Numbers { column }), unique: None })
             }
             DataType::List(item) => {
                 let (inside, ends) = self.collection(field, around)?;
-                Ok(Node::List { ends, item: Box::new(self.field(ITEM, "", item, inside)?) })
+                Ok(Node::List { ends, item: Box::new(self.natural(of_item, item, inside)?), unique: None })
             }
             DataType::FixedList(item, n_items) if is_typed && *n_items > 0 => {
                 field.array_size = Some(u64::from(*n_items));
                 let inside = Around { parent: Some(self.schema.add_field(&field)?), ..around };
-                Ok(Node::Fixed { item: Box::new(self.field(ITEM, "", item, inside)?) })
+                Ok(Node::Fixed { item: Box::new(self.natural(of_item, item, inside)?) })
             }
             DataType::FixedList(item, _) => {
                 field.type_name = "";
                 let (inside, ends) = self.collection(field, around)?;
-                Ok(Node::FixedAsList { ends, item: Box::new(self.field(ITEM, "", item, inside)?) })
+                Ok(Node::FixedAsList { ends, item: Box::new(self.natural(of_item, item, inside)?), unique: None })
             }
             DataType::Map(key, value) => {
                 let (inside, ends) = self.collection(field, around)?;
-                let members = [("key", &**key), ("value", &**value)];
-                Ok(Node::List { ends, item: Box::new(self.record(ITEM, "", members, inside)?) })
+                let (names, unique) = if is_typed { (PAIR, Some(Unique::Keys)) } else { (["key", "value"], None) };
+                let pair = pair_name(&typed);
+                let pair = FieldDescription::new(ITEM, &pair, Role::Record, inside.parent);
+                let members = names.into_iter().zip([&**key, &**value]);
+                Ok(Node::List { ends, item: Box::new(self.members(&pair, members, inside, at.path)?), unique })
             }
             DataType::Struct(members) => {
                 let members = members.iter().map(|(name, member)| (&**name, member));
-                self.record(name, title, members, around)
+                let field = FieldDescription { role: Role::Record, ..field };
+                self.members(&field, members, around, at.path)
+            }
+            DataType::Variant(of) => {
+                let (inside, switch) = self.switch(&FieldDescription { role: Role::Variant, ..field }, around)?;
+                let names = (0..).map(|number: usize| format!("_{number}"));
+                let alternatives = names.zip(of.iter());
+                let alternatives = alternatives
+                    .map(|(name, of)| self.natural(Member { name: &name, title: "", path: at.path }, of, inside));
+                Ok(Node::Variant { switch, alternatives: alternatives.collect::<Result<_>>()? })
             }
             DataType::Optional(value) if **value == DataType::Nothing => {
                 let id = self.schema.add_field(&field)?;
@@ -173,40 +253,60 @@ impl Adding<'_> {
             }
             DataType::Optional(value) => {
                 let (inside, ends) = self.collection(field, around)?;
-                Ok(Node::Optional { ends, item: Box::new(self.field(ITEM, "", value, inside)?) })
+                Ok(Node::Optional { ends, item: Box::new(self.natural(of_item, value, inside)?) })
             }
             DataType::Nothing | DataType::Link => {
-                Err(Error::unsupported(0, format!("field {name:?}: an RNTuple holds no values of type {data_type:?}")))
+                let what = format!("field {:?}: an RNTuple holds no values of type {data_type:?}", at.name);
+                Err(Error::unsupported(0, what))
             }
         }
     }
 
-    fn record<'t>(
+    /// Adds a record, and its members: of the types that were asked for.
+    fn members<'t>(
         &mut self,
-        name: &str,
-        title: &str,
+        record: &FieldDescription<'_>,
         members: impl IntoIterator<Item = (&'t str, &'t DataType)>,
         around: Around,
+        path: &str,
     ) -> Result<Node> {
-        let mut field = FieldDescription::new(name, "", Role::Record, around.parent);
-        field.description = title;
-        let inside = Around { parent: Some(self.schema.add_field(&field)?), ..around };
-        let add = |(name, member)| self.field(&stored_name(name), "", member, inside);
+        let inside = Around { parent: Some(self.schema.add_field(record)?), ..around };
+        let add = |(name, member): (&str, &DataType)| self.member_of(path, name, member, inside);
         Ok(Node::Struct { members: members.into_iter().map(add).collect::<Result<_>>()? })
     }
 
+    /// Adds a member of the struct at a path.
+    pub(super) fn member_of(&mut self, path: &str, name: &str, data_type: &DataType, inside: Around) -> Result<Node> {
+        let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        self.member(Member { name: &stored_name(name), title: "", path: &path }, data_type, inside)
+    }
+
     /// Adds a collection; returns what is around its items, and the column of its ends.
-    fn collection(&mut self, field: FieldDescription<'_>, around: Around) -> Result<(Around, ColumnId)> {
+    pub(super) fn collection(&mut self, field: FieldDescription<'_>, around: Around) -> Result<(Around, ColumnId)> {
         let is_untyped = around.is_untyped || field.type_name.is_empty();
         let id = self.schema.add_field(&FieldDescription { role: Role::Collection, ..field })?;
-        Ok((Around { parent: Some(id), is_untyped }, self.ends(id)?))
+        Ok((Around { parent: Some(id), is_untyped, is_optional: false }, self.ends(id)?))
+    }
+
+    /// Adds a variant; returns what is around its alternatives, and the column that says which one it is.
+    pub(super) fn switch(&mut self, field: &FieldDescription<'_>, around: Around) -> Result<(Around, ColumnId)> {
+        let id = self.schema.add_field(field)?;
+        Ok((Around { parent: Some(id), ..around }, self.column(id, Encoding::Switch)?))
     }
 
     fn ends(&mut self, field: FieldId) -> Result<ColumnId> {
         self.column(field, Encoding::Index { width: 8, is_delta: self.is_delta })
     }
 
-    fn column(&mut self, field: FieldId, encoding: Encoding) -> Result<ColumnId> {
+    /// Adds the column of numbers or bools of a field.
+    pub(super) fn number(&mut self, field: FieldId, primitive: Primitive) -> Result<Node> {
+        Ok(match primitive {
+            Primitive::Bool => Node::Bits { column: self.column(field, Encoding::Bit)? },
+            primitive => Node::Numbers { column: self.column(field, self.encoding(primitive))? },
+        })
+    }
+
+    pub(super) fn column(&mut self, field: FieldId, encoding: Encoding) -> Result<ColumnId> {
         let column_type = ColumnType::of(encoding);
         let column_type =
             column_type.ok_or_else(|| Error::unsupported(0, format!("columns stored as {encoding:?}")))?;
@@ -218,7 +318,7 @@ impl Adding<'_> {
     }
 
     /// Source: the default column representations of `RField` (ROOT 6.40).
-    fn encoding(&self, primitive: Primitive) -> Encoding {
+    pub(super) fn encoding(&self, primitive: Primitive) -> Encoding {
         match (primitive, self.precision) {
             (Primitive::Float32 | Primitive::Float64, Precision::Truncated(bits)) => {
                 return Encoding::Truncated { bits };

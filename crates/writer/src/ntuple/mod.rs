@@ -24,18 +24,22 @@ use crate::settings::{self, ColumnCodec, ColumnLayout, Precision, ProjectedField
 use crate::table_format::{EncodeTask, Encoded, Extension, TableFormat};
 
 mod attributes;
+mod checks;
 mod copied;
 mod distinct;
 mod elements;
+mod field_type;
 mod fields;
 mod late;
 mod metadata;
 mod pages;
 mod projections;
 mod record;
+mod typed;
 
 pub use attributes::AttributeSets;
 pub(crate) use attributes::attribute_schema;
+pub(crate) use checks::Check;
 pub use copied::CopiedNtuple;
 use distinct::Distinct;
 use elements::ClusterElements;
@@ -244,9 +248,21 @@ impl NtupleFormat {
     }
 }
 
+/// That the fields of a column may be of these types, which are as those of [`ColumnLayout::types`].
+///
+/// # Errors
+/// [`Error::InvalidRequest`] for types that values of its kind never have, [`Error::Store`] for values that no field holds.
+pub fn check_types(field: &arrow_schema::Field, types: Vec<(String, String)>) -> Result<()> {
+    let layout = ColumnLayout { types, ..ColumnLayout::default() };
+    let data_type = arrowroot_arrow::stored::data_type(field)?;
+    let added = fields::add_column(&mut Schema::new("", "", ""), field.name(), "", &data_type, &layout, true);
+    let invalid = |error: format::Error| Error::InvalidRequest { what: error.fault().what.clone() };
+    added.map(|_| ()).map_err(invalid)
+}
+
 /// That a layout has nothing that only trees have.
 fn check_layout(name: &str, layout: &ColumnLayout) -> Result<()> {
-    let ColumnLayout { split, is_member_wise, lists, class, precision, encoding: _ } = layout;
+    let ColumnLayout { split, is_member_wise, lists, class, precision, encoding: _, types: _ } = layout;
     let of_tree = match precision {
         Precision::Double32(_) | Precision::Float16(_) => Some("Double32_t and Float16_t"),
         _ if split.is_some() || *is_member_wise || class.is_some() => Some("split levels and classes"),
@@ -327,6 +343,10 @@ impl TableFormat for NtupleFormat {
             self.distinct.clear();
         }
         Ok(())
+    }
+
+    fn checks(&self) -> Vec<Option<Check>> {
+        self.columns.tables.iter().map(|(_, node)| Check::of(node)).collect()
     }
 
     fn extend(&mut self, _: &FileWriter, extension: Extension<'_>) -> Result<u64> {

@@ -164,6 +164,8 @@ fn numbers(values: &[u8], width: usize, encoding: Encoding, page: &mut [u8], n: 
         }
         Encoding::Split(_) => encode::split(values, width, page, n, at),
         Encoding::ZigZag(_) => encode::split_zigzag(values, width, page, n, at),
+        // They are as they are stored, whatever the machine's byte order.
+        Encoding::Switch => page[at * width..at * width + values.len()].copy_from_slice(values),
         _ => kernels::copy_plain(values, &(0..values.len() / width), width, &mut page[at * width..]),
     }
     Ok(())

@@ -13,6 +13,7 @@ use arrowroot_format::column::DataType;
 
 use crate::cutter::{PART_BYTES, first_with};
 use crate::error::{Error, Result};
+use crate::ntuple::Check;
 use crate::precision::with_mantissas;
 use crate::tree::IndexValues;
 
@@ -75,6 +76,8 @@ pub(crate) struct StoredColumn {
     pub(crate) data_type: DataType,
     /// Its numbers have at most so many bits of mantissa; `None`: all that they have.
     pub(crate) mantissa_bits: Option<u8>,
+    /// Refuses values that its field does not hold.
+    pub(crate) check: Option<Check>,
 }
 
 /// The columns of a table.
@@ -140,9 +143,13 @@ impl TableColumns {
         let mut offsets = SharedOffsets::of_columns(self.columns.len());
         let columns = self.columns.iter().zip(slice.columns());
         columns
-            .map(|(StoredColumn { name, data_type, mantissa_bits }, array)| {
+            .map(|(StoredColumn { name, data_type, mantissa_bits, check }, array)| {
                 let stored = store_beside(&mut offsets, name, array, data_type)
                     .map_err(|error| error.with_entry(|entry| entry + first_entry))?;
+                if let Some(Err((entry, what))) = check.as_ref().map(|check| check.look_at(&stored)) {
+                    let (column, entry) = (name.clone(), first_entry + entry as u64);
+                    return Err(StoreError::NoSuchValue { column, entry, what });
+                }
                 Ok(match mantissa_bits {
                     Some(n_bits) => with_mantissas(stored, 0..array.len(), *n_bits),
                     None => stored,

@@ -187,7 +187,7 @@ fn class_name(column: &TreeColumn, tree_name: &str) -> String {
 
 /// That a layout is one of a column of a tree.
 pub(crate) fn check_layout(name: &str, layout: &ColumnLayout) -> Result<()> {
-    let ColumnLayout { split, is_member_wise: _, lists: _, class, precision, encoding } = layout;
+    let ColumnLayout { split, is_member_wise: _, lists: _, class, precision, encoding, types } = layout;
     if split.is_some_and(|split| split > MAX_SPLIT) {
         return Err(Error::InvalidRequest { what: format!("column {name}: a split level is {MAX_SPLIT} at most") });
     }
@@ -205,6 +205,10 @@ pub(crate) fn check_layout(name: &str, layout: &ColumnLayout) -> Result<()> {
                 format!("column {name}: {class:?} is no name of a class: letters, digits and _, and no word of C++");
             return Err(Error::InvalidRequest { what });
         }
+    }
+    if !types.is_empty() {
+        let what = format!("column {name}: types: fields of an RNTuple have them, a tree has a class and a precision");
+        return Err(Error::InvalidRequest { what });
     }
     if *encoding != NumberEncoding::Automatic {
         let what = format!("column {name}: encoding: a tree stores numbers in one way, RNTuples have several");

@@ -91,6 +91,7 @@ fn has_some(values: &Stored, range: Range<usize>) -> bool {
         Stored::List { items, .. } => has_some(items, inside()),
         Stored::Fixed { n_items, items, .. } => has_some(items, range.start * n_items..range.end * n_items),
         Stored::Struct { members, .. } => members.iter().any(|member| has_some(member, range.clone())),
+        Stored::Variant { alternatives, .. } => alternatives.iter().any(|of| has_some(of, range.clone())),
         Stored::Optional { values, .. } => has_some(values, range),
     }
 }

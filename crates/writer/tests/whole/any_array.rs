@@ -77,7 +77,11 @@ fn array(data_type: &DataType, is_nullable: bool, n: usize, seeded: &mut Seeded)
             let offsets = OffsetBuffer::<i32>::from_lengths((0..n).map(|_| seeded.below(3)));
             let n_items = usize::try_from(offsets.last().to_owned()).unwrap();
             let items = array(entries.data_type(), false, n_items, seeded);
-            Arc::new(MapArray::new(Arc::clone(entries), offsets, items.as_struct().clone(), nulls, false))
+            // No two keys of a map are equal.
+            let keys: ArrayRef = Arc::new(StringArray::from_iter_values((0..n_items).map(|n| n.to_string())));
+            let (fields, members, _) = items.as_struct().clone().into_parts();
+            let items = StructArray::new(fields, vec![keys, Arc::clone(&members[1])], None);
+            Arc::new(MapArray::new(Arc::clone(entries), offsets, items, nulls, false))
         }
         other => panic!("{other}"),
     }

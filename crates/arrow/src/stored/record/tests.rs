@@ -144,7 +144,7 @@ fn flat_columns_that_store_no_validity_need_no_record() {
             .collect();
         let recorded = RecordedSchema { schema: schema.clone(), stored: schema.clone(), splits: Vec::new() };
         let branches = plan_branches(&columns).unwrap();
-        (recorded.for_tree(&branches).unwrap().is_some(), recorded.for_ntuple().unwrap().is_some())
+        (recorded.for_tree(&branches).unwrap().is_some(), recorded.for_ntuple(false).unwrap().is_some())
     };
     assert_eq!(record_of(&schema), (false, false));
     let with = |field: Field| Schema::new(schema.fields().iter().cloned().chain([Arc::new(field)]).collect::<Vec<_>>());

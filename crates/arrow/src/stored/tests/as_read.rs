@@ -29,19 +29,8 @@ pub(super) fn as_read(stored: &Stored, data_type: &DataType) -> ArrayRef {
         (Stored::List { offsets, items }, DataType::Bytes) => list(offsets, &plain(items), false),
         (Stored::List { offsets, items }, DataType::Map(key, value)) => {
             let Stored::Struct { members, .. } = &**items else { panic!("a map without pairs") };
-            let fields = [("key", key), ("value", value)];
-            let columns: Vec<ArrayRef> =
-                members.iter().zip(fields).map(|(member, (_, of))| as_read(member, of)).collect();
-            let fields: Fields = fields
-                .iter()
-                .zip(&columns)
-                .map(|((name, of), column)| Field::new(*name, column.data_type().clone(), is_optional(of)))
-                .collect();
-            let pairs = StructArray::try_new(fields, columns, None).unwrap();
-            let entries = Arc::new(Field::new("entries", pairs.data_type().clone(), false));
-            let (offsets, first) = small(offsets);
-            let pairs = pairs.slice(first, usize::try_from(offsets.last()).unwrap());
-            Arc::new(MapArray::try_new(entries, offsets, pairs, None, false).unwrap())
+            let parts = members.iter().zip([("key", key), ("value", value)]);
+            map(offsets, parts.map(|(member, (name, of))| (name, as_read(member, of), is_optional(of))).collect())
         }
         (Stored::Fixed { len, n_items, items }, DataType::FixedList(item, _)) => {
             fixed(*len, *n_items, as_read(items, item), is_optional(item))
@@ -84,6 +73,14 @@ pub(super) fn as_field(stored: &Stored, data_type: &DataType, is_untyped: bool) 
         }
         (Stored::List { offsets, items }, DataType::List(item)) => {
             list(offsets, &as_field(items, item, inside), is_nullable(item, inside))
+        }
+        (Stored::List { offsets, items }, DataType::Map(key, value)) if has_type_name(data_type) => {
+            let Stored::Struct { members, .. } = &**items else { panic!("a map without pairs") };
+            let parts = members.iter().zip([("key", key), ("value", value)]);
+            let part = |(member, (name, of)): (&Stored, (&'static str, &Box<DataType>))| {
+                (name, as_field(member, of, inside), is_nullable(of, inside))
+            };
+            map(offsets, parts.map(part).collect())
         }
         (Stored::List { .. }, DataType::Map(key, value)) => {
             let pair = [("key".into(), (**key).clone()), ("value".into(), (**value).clone())];
@@ -144,6 +141,19 @@ pub(super) fn holds(data_type: &ArrowType, is_one: &dyn Fn(&ArrowType) -> bool) 
             ArrowType::Dictionary(_, value) => holds(value, is_one),
             _ => false,
         }
+}
+
+/// Maps of keys and values, each with its name and whether it may be missing.
+fn map(offsets: &ScalarBuffer<i64>, parts: Vec<(&str, ArrayRef, bool)>) -> ArrayRef {
+    let fields: Fields = parts
+        .iter()
+        .map(|(name, part, is_nullable)| Field::new(*name, part.data_type().clone(), *is_nullable))
+        .collect();
+    let pairs = StructArray::try_new(fields, parts.into_iter().map(|(_, part, _)| part).collect(), None).unwrap();
+    let entries = Arc::new(Field::new("entries", pairs.data_type().clone(), false));
+    let (offsets, first) = small(offsets);
+    let pairs = pairs.slice(first, usize::try_from(offsets.last()).unwrap());
+    Arc::new(MapArray::try_new(entries, offsets, pairs, None, false).unwrap())
 }
 
 fn is_optional(data_type: &DataType) -> bool {

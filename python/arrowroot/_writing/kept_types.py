@@ -1,0 +1,87 @@
+"""The C++ types of an RNTuple that is read, for one that is written of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from arrowroot import _native
+from arrowroot._arrow.kinds import with_fields
+from arrowroot._layout.types import TYPE_KEY
+
+if TYPE_CHECKING:
+    from arrowroot._api.tree import Tree
+
+_NUMBERS = {
+    pa.bool_(): "bool",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.string(): "std::string",
+    **{
+        kind: f"std::{kind}_t"
+        for kind in (
+            pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(),
+        )
+    },
+}  # fmt: skip
+
+
+def _usual(kind: pa.DataType) -> str:
+    """Return the type that the field of a column has by itself, "" for one without, and where it is not known."""
+    is_of = pa.types
+    if is_of.is_map(kind):
+        return f"std::map<{_usual(kind.key_type)},{_usual(kind.item_type)}>"
+    if is_of.is_fixed_size_list(kind):
+        return f"std::array<{_usual(kind.value_type)},{kind.list_size}>"
+    if is_of.is_list(kind):
+        return f"std::vector<{_usual(kind.value_type)}>"
+    return _NUMBERS.get(kind, "")
+
+
+def with_types(schema: pa.Schema, tree: Tree) -> pa.Schema:
+    """Return the schema of columns of a tree, with the C++ types of fields that columns do not have by themselves.
+
+    They are in the metadata of its fields. What values of a column cannot have is left out.
+    """
+    if "RNTuple" not in tree.class_name:
+        return schema
+    names = {branch.path: branch.type_name for branch in tree.branches}
+    types = [_types_in(field, field.name, names) for field in schema]
+    if not any(types):
+        return schema
+    may_have = _native.may_have_types(schema, [list(found.items()) for found in types])
+    fields = [
+        _with(field, "", found) if found and may else field
+        for field, found, may in zip(schema, types, may_have, strict=True)
+    ]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def _types_in(field: pa.Field, path: str, names: dict[str, str]) -> dict[str, str]:
+    """Return the types of a field and of members of structs in it that columns do not have by themselves, by path."""
+    name, found = names.get(path, ""), {}
+    if name and name != _usual(field.type):
+        found[""] = name
+    kind = field.type
+    while isinstance(kind, pa.ListType | pa.FixedSizeListType):
+        kind = kind.value_type
+    # The members of pairs and tuples are in the name.
+    if pa.types.is_struct(kind) and "std::pair<" not in name and "std::tuple<" not in name:
+        for member in kind:
+            for inner, text in _types_in(member, f"{path}.{member.name}", names).items():
+                found[f"{member.name}.{inner}" if inner else member.name] = text
+    return found
+
+
+def _with(field: pa.Field, path: str, types: dict[str, str]) -> pa.Field:
+    """Return a field with types in its metadata, and in those of members of structs in it."""
+    kind = field.type
+    if pa.types.is_struct(kind):
+        kind = pa.struct([_with(one, f"{path}.{one.name}" if path else one.name, types) for one in kind])
+    elif isinstance(kind, pa.ListType | pa.FixedSizeListType):
+        kind = with_fields(
+            kind, [_with(kind.value_field, path, {p: text for p, text in types.items() if p != path})]
+        )
+    metadata = {**(field.metadata or {}), **({TYPE_KEY: types[path]} if path in types else {})}
+    return field.with_type(kind).with_metadata(metadata) if metadata else field.with_type(kind)
