@@ -169,7 +169,8 @@ def _variant(alternatives: list[CppType]) -> CppType:
             values, texts = one.draw(rng, len(own))
             children.append(values)
             for place, text in zip(own, texts, strict=True):
-                shown[place] = f"[{tag},{text}]"
+                # A null, whatever alternative it is of, is none of them.
+                shown[place] = "null" if text == "null" else f"[{tag},{text}]"
         array = pa.UnionArray.from_dense(pa.array(tags, pa.int8()), pa.array(places), children)
         return array, shown
 
