@@ -126,7 +126,7 @@ def merge(
 
         >>> report = ar.merge("all.root", "run*.root")
         >>> [(one.path, one.num_entries) for one in report.objects]
-        [('Events', 200)]
+        [('Events', 200), ('plots/h_met', None)]
     """
     settings = (columns, rules or {}, on_bad_input, max_size, open_files, reproducible)
     request = request_of(output, inputs, *settings)
