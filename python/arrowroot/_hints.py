@@ -152,7 +152,7 @@ _OF_MODULE = {
     "recreate newtree mktree writing": _NEW,
     "TFile": 'ar.open("events.root")  # to write: ar.create("new.root")',
     "update": _NEW + "  # files are written as a whole",
-    "merge hadd": f'ar.write("new.root:t", {_CHAIN})',
+    "hadd": 'ar.merge("all.root", ["a.root", "b.root"])',
     "convert to_parquet": 'pyarrow.parquet.write_table(ar.open("events.root")["t"].to_arrow(), "new.parquet")',
     "iterate": f"for batch in {_CHAIN}: print(batch)",
     "concatenate lazy TChain chain Chain dataset arrays": f"{_CHAIN}.to_awkward()",

@@ -68,7 +68,6 @@ def test_what_is_not_known_is_answered(file: Path) -> None:
         "draw run7.root:Events",
         "draw run7.root:Events nMuon",
         "hadd all.root run7.root more.root",
-        "merge all.root run7.root more.root",
         "convert run7.root more.root all.root",
         "convert run7.root Events all.parquet",
         "convert *7.root all.root",

@@ -193,6 +193,15 @@ def test_graphs_and_histograms_of_any_numbers_are_drawn(values):
         assert set("".join(drawn)) & set("█▁▒▏▇")
 
 
+def with_attributes(tmp_path):
+    """Return the attribute sets of an RNTuple that has one."""
+    with ar.create(tmp_path / "sets.root") as file:
+        table = file.tree("T", {"x": "int32"}, layout="rntuple")
+        table.append({"x": [1, 2]})
+        table.attributes("lumi", {"run": "int32"}).add(range(2), {"run": 7})
+    return ar.open(tmp_path / "sets.root")["T"].attributes
+
+
 def maps(tmp_path):
     """One of each class that has names for what is in it."""
     with ar.create(tmp_path / "mapped.root") as file:
@@ -217,6 +226,7 @@ def maps(tmp_path):
         "a text": text,
         "a number": record("TParameter<int>", {"fName": "p", "fVal": 7}),
         "a graph": record("TGraph", graph),
+        "attribute sets": with_attributes(tmp_path),
         "a matrix": record("TMatrixT<double>", {"fNrows": 1, "fNcols": 1, "fElements": np.ones(1)}),
     }
 

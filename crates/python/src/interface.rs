@@ -123,10 +123,9 @@ fn is_stored_alike(one: &Field, other: &Field) -> bool {
             _ => false,
         },
         (T::Union(one, mode), T::Union(other, other_mode)) => {
-            let is_same = |((id, one), (other_id, other)): ((i8, &Arc<Field>), (i8, &Arc<Field>))| {
-                id == other_id && is_stored_alike(one, other)
-            };
-            mode == other_mode && one.len() == other.len() && one.iter().zip(other.iter()).all(is_same)
+            let mut pairs = one.iter().zip(other.iter());
+            let are_same = mode == other_mode && one.len() == other.len();
+            are_same && pairs.all(|((id, one), (other_id, other))| id == other_id && is_stored_alike(one, other))
         }
         (one, other) => one == other,
     }

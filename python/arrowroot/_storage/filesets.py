@@ -43,6 +43,7 @@ def fileset(paths: Files, tree: str | None) -> Fileset:
 
     Raises: what ``expand`` raises; NoSuchFileError or StorageError for a list that cannot be read.
     """
+    refuse_open(paths)
     if not isinstance(paths, Mapping) or all(isinstance(value, str) for value in paths.values()):
         files = _files_of(paths, tree)
         return Fileset(files, [""] * len(files), {})
@@ -79,7 +80,6 @@ def _sample(name: str, given: Any) -> tuple[Files, Mapping[str, Any]]:
 def _files_of(paths: Files, tree: str | None) -> list[tuple[str, str | None]]:
     if isinstance(paths, Mapping):
         return expand({place: _tree_of(place, said) for place, said in paths.items()}, tree)
-    refuse_open(paths)
     every: list[Location] = []
     for path in each(paths):
         every += _lines_of(path.removeprefix(LIST)) if isinstance(path, str) and _is_list(path) else [path]

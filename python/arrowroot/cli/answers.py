@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
-import arrowroot
 from arrowroot import split_url
 from arrowroot._hints import near
 
@@ -35,7 +35,6 @@ _COMMANDS = {
     "read open": "arrowroot head run7.root:Events",
     "optimize optimise": "arrowroot tune run7.root:Events",
 }
-_N_NAMED = 2
 #: The line that has what was not typed.
 _NEEDED = {
     "convert": "arrowroot convert run7.root:Events events.parquet",
@@ -77,11 +76,9 @@ def looks_like_file(word: str) -> bool:
 
 def for_command(word: str, rest: Sequence[str], commands: Iterable[str]) -> str:
     """Return the answer to a command that there is not. ``rest``: what was typed behind it."""
-    if word in ("hadd", "merge"):
+    if word == "hadd":
         files = [one for one in rest if not one.startswith("-")] or ["run7.root", "run8.root"]
-        # hadd has its output first, as have those who know it.
-        has_output = len(files) > 2 and (word == "hadd" or not os.path.exists(files[0]))  # noqa: PTH110 - as above
-        output, *inputs = files if has_output else ["all.root", *files]
+        output, *inputs = files if len(files) > 2 else ["all.root", *files]
         return f"there is no command {word!r}: {merged(inputs, output)}"
     for line in _lines(_COMMANDS, word):
         return f"there is no command {word!r}: write {_of_file(line, rest)}"
@@ -155,21 +152,8 @@ def _of_file(line: str, typed: Sequence[str]) -> str:
 
 
 def merged(files: Sequence[str], output: str) -> str:
-    """Return the line of Python that makes one file of several."""
-    some = ", ".join(f'"{file}"' for file in files[:_N_NAMED]) + ", ..." * (len(files) > _N_NAMED)
-    tree = _tree_in(files[0]) if files else "Events"
-    return f'write in Python ar.write("{output}:{tree}", ar.scan([{some}], tree="{tree}"))'
-
-
-def _tree_in(file: str) -> str:
-    """The first tree of a local file, or the name that most have."""
-    if not os.path.exists(file):  # noqa: PTH110 - as above
-        return "Events"
-    try:
-        with arrowroot.open(file) as opened:
-            return next(iter(opened.trees), "Events")
-    except (arrowroot.ArrowrootError, OSError):
-        return "Events"
+    """Return the line that makes one file of several."""
+    return f"write arrowroot merge {shlex.join([output, *files])}"
 
 
 def for_rest(command: argparse.ArgumentParser, unknown: Sequence[str], words: Sequence[str]) -> str:
