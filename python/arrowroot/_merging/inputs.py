@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections import deque
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._errors import InvalidRequestError
 from arrowroot._render import shown
 from arrowroot._storage.config import resolve
+from arrowroot._storage.filesets import fileset
 from arrowroot._storage.readers import Opening, scheme_of
-from arrowroot._storage.url import each, expand, split_options
+from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,16 +27,10 @@ _AHEAD = 8
 def listed(paths: Location | Iterable[Location]) -> list[str]:
     """Return the files of paths, URLs and globs; "@FILE" stands for those that FILE names, one a line, # for comments.
 
-    Raises: InvalidRequestError for none, and for one that names a tree; NoSuchFileError for a glob without files.
+    Raises: InvalidRequestError for none, and for one that names a tree; NoSuchFileError for a glob without files, or a
+        list that is not there.
     """
-    given: list[Location] = []
-    for path in each(paths):
-        if isinstance(path, str) and path.startswith("@") and not Path(path).exists():
-            lines = Path(path[1:]).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-            given += [name for line in lines if (name := line.strip()) and not name.startswith("#")]
-        else:
-            given.append(path)
-    files = expand(given, None)
+    files = fileset(paths, None).files
     named = next((f"{file}:{tree}" for file, tree in files if tree is not None), None)
     if named is not None:
         raise InvalidRequestError(

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._api.opening import open as open_file
 from arrowroot._api.tree import Tree
-from arrowroot._errors import CorruptFileError, InvalidRequestError, NoSuchFileError, StorageError
+from arrowroot._errors import CorruptFileError, InvalidRequestError, StorageError
 from arrowroot._objects.record import kind_text
 from arrowroot._passes.ahead import in_order
 from arrowroot._render import shown
 from arrowroot._select.events import place_of
 from arrowroot._storage.config import redacted
 from arrowroot._storage.readers import scheme_of
-from arrowroot._storage.url import each, expand, split_options
+from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from arrowroot._api.file import File
-    from arrowroot._storage.url import Location
 
-#: The mark of a file that lists inputs, one a line.
-_LIST = "@"
-_MAX_LIST_BYTES = 64_000_000
 #: Remote files that are opened ahead.
 _N_AHEAD = 8
 
@@ -50,38 +45,6 @@ class OpenInput(NamedTuple):
         """Raise StorageError if a local file is not what it was when it was opened."""
         if self.status is not None and _status_of(self.url) != self.status:
             raise StorageError(f"{self.url}: the file changed while it was read")
-
-
-def listed(paths: Location | Iterable[Location], tree: str | None) -> list[tuple[str, str | None]]:
-    """Return the files of some paths, globs and "@LIST"s, and the tree in each if it is named.
-
-    A list has one of these a line; empty lines, and those that begin with "#", are passed over.
-
-    Raises: what ``expand`` raises; NoSuchFileError or StorageError for a list that cannot be read.
-    """
-    if hasattr(paths, "items"):
-        return expand(paths, tree)
-    every: list[Location] = []
-    for path in each(paths):
-        if isinstance(path, str) and path.startswith(_LIST) and not os.path.exists(path):  # noqa: PTH110 - text
-            every += _lines_of(path.removeprefix(_LIST))
-        else:
-            every.append(path)
-    return expand(every, tree)
-
-
-def _lines_of(path: str) -> list[str]:
-    try:
-        with Path(path).open("rb") as file:
-            content = file.read(_MAX_LIST_BYTES + 1)
-    except FileNotFoundError:
-        raise NoSuchFileError(f"{_LIST}{path}: there is no such list of files") from None
-    except OSError as error:
-        raise StorageError(f"{_LIST}{path}: {error.strerror}") from error
-    if len(content) > _MAX_LIST_BYTES:
-        raise InvalidRequestError(f"{_LIST}{path}: too long for a list of files")
-    lines = (line.strip() for line in os.fsdecode(content).splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
 
 
 def check_outputs(outputs: Iterable[str], files: Iterable[tuple[str, str | None]]) -> None:

@@ -28,12 +28,13 @@ from arrowroot._select.lumi import LumiMask
 from arrowroot._sizes import checked_count, parse_size
 from arrowroot._skimming.carrying import Objects, Rule, other_trees, sums_of
 from arrowroot._skimming.flow import EventFilter, Flow
-from arrowroot._skimming.inputs import check_outputs, listed, opened
+from arrowroot._skimming.inputs import check_outputs, opened
 from arrowroot._skimming.outputs import OutputOptions, Outputs, Portion
 from arrowroot._skimming.report import Skimmed, SkimmedInput, SkimmedOutput, together
 from arrowroot._skimming.spool import Spool
 from arrowroot._skimming.tables import Style, table_of
 from arrowroot._storage.config import StorageOptions
+from arrowroot._storage.filesets import fileset
 from arrowroot._storage.url import split_url
 from arrowroot._writing.file import BUFFERS, create, write
 from arrowroot._writing.location import path_of_root
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from arrowroot._select.lumi import LumiMaskLike
     from arrowroot._skimming.inputs import OpenInput
     from arrowroot._skimming.tables import InputTable
+    from arrowroot._storage.filesets import Files
     from arrowroot._storage.url import Location
 
 #: What CMS's NanoAOD of simulated events records of those that were generated.
@@ -89,7 +91,7 @@ class _Request(NamedTuple):
 
 @takes(StorageOptions.__annotations__, unlisted=StorageOptions.__annotations__)
 def skim(
-    inputs: Location | Iterable[Location],
+    inputs: Files,
     output: Location | None = None,
     tree: str | None = None,
     columns: Columns = None,
@@ -116,7 +118,7 @@ def skim(
 ) -> Skimmed:
     """Write chosen entries and columns of many files to one file or several, in one pass and in the inputs' order.
 
-    inputs: as ``paths`` of ``arrowroot.scan``; "@files.txt" stands for the files that it lists, one a line.
+    inputs: as ``paths`` of ``arrowroot.scan``.
     output: "FILE", or "FILE:TREE" to give the tree another name.
     tree: that is skimmed, of the files that don't name one; may be left out if the first file has only one.
     columns: as for :meth:`Tree.scan`. Branches that count chosen lists (``nMuon`` of ``Muon_pt``) come along.
@@ -153,7 +155,7 @@ def skim(
     if on_bad_input not in ("fail", "skip"):
         raise InvalidRequestError(f"on_bad_input: expected 'fail' or 'skip', got {shown(on_bad_input)}")
     request = _Request(
-        listed(inputs, tree),
+        fileset(inputs, tree).files,
         _outputs_of(output, outputs),
         columns,
         [*([("filter", filter)] if filter is not None else []), *_named(cuts)],

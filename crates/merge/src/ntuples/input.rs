@@ -12,7 +12,7 @@ use crate::error::Result;
 
 /// An RNTuple of an input.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct InputTable {
     /// Its path, for errors.
     pub(super) path: String,
     pub(super) described: Arc<Described>,
@@ -49,7 +49,7 @@ pub(super) fn anchor(input: &File, key: &FileKey) -> Result<Anchor> {
     Ok(Anchor::parse(&object, &key.class_name).map_err(in_key)?)
 }
 
-impl Table {
+impl InputTable {
     /// Reads what an input says of an RNTuple. `known`: the fields of an input before. `join` joins fields that are other ones to
     /// those of the output.
     ///
@@ -61,7 +61,7 @@ impl Table {
         anchor: Anchor,
         known: Option<&Arc<Described>>,
         join: impl FnOnce(&Schema, &Slots) -> Result<Mapping>,
-    ) -> Result<Table> {
+    ) -> Result<InputTable> {
         let source = input.source().as_ref();
         let in_envelope =
             |blob: Blob| move |error: format::Error| format_error(source, path, error.placed(blob.envelope_place()));
@@ -95,7 +95,7 @@ impl Table {
         let clusters =
             in_order(&lists, &footer).map_err(|what| format_error(source, path, format::Error::corrupt(0, what)))?;
         let n_entries = footer.n_entries();
-        Ok(Table { path: path.to_owned(), described, footer, lists, clusters, n_entries })
+        Ok(InputTable { path: path.to_owned(), described, footer, lists, clusters, n_entries })
     }
 }
 

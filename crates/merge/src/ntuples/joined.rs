@@ -10,7 +10,7 @@ use arrowroot_writer::ntuple::CopiedNtuple;
 use format::rntuple::{Anchor, ColumnType, Page, SlotPages};
 
 use super::clusters::{Cluster, ClusterBuilder, Listed};
-use super::input::{Described, Table};
+use super::input::{Described, InputTable};
 use super::numbers;
 use super::pages::{Copier, Wanted, bytes_of};
 use super::union::Union;
@@ -50,7 +50,7 @@ pub(super) struct Counts {
 /// What was read of the last input, and what was before it.
 #[derive(Debug)]
 struct Staged {
-    table: Table,
+    table: InputTable,
     counts: Counts,
     n_clusters: usize,
     /// The fields before, if there are others now.
@@ -77,11 +77,11 @@ impl Joined {
     ///
     /// # Errors
     /// [`Error::Mismatch`], and errors of reading.
-    pub(super) fn read(&mut self, input: &File, path: &str, anchor: Anchor) -> Result<&Table> {
+    pub(super) fn read(&mut self, input: &File, path: &str, anchor: Anchor) -> Result<&InputTable> {
         self.keep();
         let (columns, is_first) = (self.columns, self.counts.n_inputs == 0);
         let mut union = None;
-        let table = Table::read(input, path, anchor, self.known.as_ref(), |schema, slots| {
+        let table = InputTable::read(input, path, anchor, self.known.as_ref(), |schema, slots| {
             let mut changed = self.union.clone();
             let mapping = changed.add(schema, slots, columns, is_first);
             let mapping = mapping.map_err(|what| mismatch(input, path, what))?;
@@ -100,7 +100,7 @@ impl Joined {
     /// If pages are damaged; errors of reading and writing.
     pub(super) fn copy(&mut self, input: &File, file: &FileWriter, first_entry: u64) -> Result<()> {
         let Some(Staged { table, .. }) = &self.staged else { return Ok(()) };
-        let Table { path, described, lists, clusters, n_entries, .. } = table;
+        let InputTable { path, described, lists, clusters, n_entries, .. } = table;
         let out = self.out.get_or_insert_with(|| CopiedNtuple::new(file));
         // One may be open of an input that failed.
         out.end_record(file)?;

@@ -48,7 +48,7 @@ struct Node {
 
 /// A column of a field of the output, in all its representations.
 #[derive(Debug, Clone)]
-struct Target {
+struct TargetSlot {
     node: NodeId,
     index: u16,
     representations: Vec<Representation>,
@@ -66,7 +66,7 @@ pub(super) struct Representation {
 /// What the slots of an input are in the output; `None`: they are left out.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mapping {
-    slots: Vec<Option<Target>>,
+    slots: Vec<Option<TargetSlot>>,
 }
 
 impl Mapping {
@@ -91,7 +91,8 @@ impl Mapping {
 impl Mapping {
     /// That of slots of one representation each.
     pub(super) fn of_targets(targets: &[(NodeId, u16)]) -> Mapping {
-        let target = |&(node, index)| Some(Target { node, index, representations: vec![Representation::default()] });
+        let target =
+            |&(node, index)| Some(TargetSlot { node, index, representations: vec![Representation::default()] });
         Mapping { slots: targets.iter().map(target).collect() }
     }
 }
@@ -202,7 +203,11 @@ impl Union {
                             number,
                             anew: anew.filter(|_| index == 0),
                         };
-                        Some(Target { node, index, representations: representations.iter().map(of_column).collect() })
+                        Some(TargetSlot {
+                            node,
+                            index,
+                            representations: representations.iter().map(of_column).collect(),
+                        })
                     };
                     (0..).take(columns.len()).map(target).collect()
                 }

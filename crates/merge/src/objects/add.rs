@@ -5,7 +5,7 @@ use arrowroot::format::container::Key;
 use arrowroot::{File, FileKey};
 use arrowroot_file::format_error;
 
-use super::layout::{Layout, Number, Role, Span, layout_of};
+use super::layout::{Layout, MemberSpan, Number, Role, layout_of};
 use crate::error::Result;
 use crate::merging::{Merged, Merging, Names, Output};
 use crate::rules::Rule;
@@ -48,7 +48,7 @@ impl Sum {
         Ok(Sum { key: key.clone(), object, layout })
     }
 
-    fn span(&self, path: &str) -> Option<&Span> {
+    fn span(&self, path: &str) -> Option<&MemberSpan> {
         self.layout.span(path)
     }
 
@@ -65,7 +65,8 @@ impl Sum {
 
     /// Checks that another one can be added, or says why not.
     fn check(&self, other: &Sum) -> Result<(), String> {
-        let by_path: HashMap<&str, &Span> = other.layout.spans.iter().map(|span| (span.path.as_str(), span)).collect();
+        let by_path: HashMap<&str, &MemberSpan> =
+            other.layout.spans.iter().map(|span| (span.path.as_str(), span)).collect();
         for span in &self.layout.spans {
             let found = by_path.get(span.path.as_str()).map(|found| &other.object[found.range.clone()]);
             let own = &self.object[span.range.clone()];
@@ -94,7 +95,7 @@ impl Sum {
         let statistics_of_bins =
             has_fills && lacks_statistics(object, layout) != lacks_statistics(&other.object, of_other);
         for span in &layout.spans {
-            let Span { range, role: Role::Add(number), path } = span else { continue };
+            let MemberSpan { range, role: Role::Add(number), path } = span else { continue };
             let from = if is_like { Some(range) } else { of_other.span(path).map(|span| &span.range) };
             let own = &mut object[range.clone()];
             if statistics_of_bins && path.starts_with(STATISTICS) {

@@ -58,7 +58,7 @@ impl Number {
 
 /// Bytes of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct MemberSpan {
     pub(crate) range: Range<usize>,
     pub(crate) role: Role,
     /// Members from the object to these bytes, as `fXaxis.fNbins`; empty for [`Role::Structure`].
@@ -69,13 +69,13 @@ pub(crate) struct Span {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layout {
     /// One behind the other, all of its bytes.
-    pub(crate) spans: Vec<Span>,
+    pub(crate) spans: Vec<MemberSpan>,
     /// Byte counts, and the end of what they count.
     pub(crate) counts: Vec<Range<usize>>,
 }
 
 impl Layout {
-    pub(crate) fn span(&self, path: &str) -> Option<&Span> {
+    pub(crate) fn span(&self, path: &str) -> Option<&MemberSpan> {
         self.spans.iter().find(|span| span.path == path)
     }
 }
@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
             Some(last) if last.role == role && role == Role::Structure && last.range.end == range.start => {
                 last.range.end = range.end;
             }
-            _ => self.layout.spans.push(Span { range, role, path: path.to_owned() }),
+            _ => self.layout.spans.push(MemberSpan { range, role, path: path.to_owned() }),
         }
     }
 

@@ -10,7 +10,7 @@ use arrowroot::storage::Part;
 use arrowroot_file::{format_error, read_parts};
 
 use super::baskets::{JoinedBranch, cycle_of};
-use super::place::Place;
+use super::place::TreePlace;
 use super::schema::Mapping;
 use crate::error::{Error, Result};
 
@@ -101,7 +101,7 @@ impl Copying {
     pub(crate) fn copy(
         &self,
         input: &File,
-        place: &Place<'_>,
+        place: &TreePlace<'_>,
         branches: &mut [JoinedBranch],
         (record, object_data): (&TreeRecord, &[u8]),
     ) -> Result<()> {
@@ -235,7 +235,7 @@ impl MadeBasket {
         id: BranchId,
         index: usize,
         object_data: &[u8],
-        place: &Place<'_>,
+        place: &TreePlace<'_>,
     ) -> Result<MadeBasket> {
         let branch = record.branch(id);
         let EmbeddedBasket { head, data, entry_offsets, .. } = &branch.embedded[index];
@@ -263,7 +263,7 @@ impl MadeBasket {
     /// Writes it as a basket of that number.
     pub(crate) fn append(
         self,
-        place: &Place<'_>,
+        place: &TreePlace<'_>,
         branch: &mut JoinedBranch,
         number: usize,
         compressor: &mut Compressor,

@@ -13,7 +13,7 @@ use super::clusters::Clusters;
 use super::copy::Copying;
 use super::defaults::Default as Filled;
 use super::notes::{self, Notes};
-use super::place::Place;
+use super::place::TreePlace;
 use super::schema::Mapping;
 use crate::error::Result;
 use crate::merging::Merged;
@@ -139,7 +139,7 @@ impl Joined {
     }
 
     /// Adds the branches that an input has more, with defaults for the entries so far.
-    pub(crate) fn grow(&mut self, staged: &Staged, place: &Place<'_>) -> Result<()> {
+    pub(crate) fn grow(&mut self, staged: &Staged, place: &TreePlace<'_>) -> Result<()> {
         let mapping = &staged.mapping;
         let branch_of =
             |id: BranchId| mapping.branches[id.0 as usize].and_then(|index| u32::try_from(index).ok()).map(BranchId);
@@ -178,7 +178,7 @@ impl Joined {
     }
 
     /// Gives branches defaults for so many entries.
-    pub(crate) fn fill(&mut self, branches: &[usize], n_entries: u64, place: &Place<'_>) -> Result<()> {
+    pub(crate) fn fill(&mut self, branches: &[usize], n_entries: u64, place: &TreePlace<'_>) -> Result<()> {
         let mut compressor = Compressor::new();
         for &index in branches {
             let id = BranchId(u32::try_from(index).unwrap_or(u32::MAX));

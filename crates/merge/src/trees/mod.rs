@@ -21,7 +21,7 @@ use crate::merging::{Columns, Merged, Merging, Names, Output};
 use crate::rules::Rule;
 use copy::Copying;
 use joined::{Before, Joined, Staged};
-use place::Place;
+use place::TreePlace;
 use schema::Mapping;
 
 /// Begins a tree of the output, of which an input has the first.
@@ -95,7 +95,7 @@ impl Merging for Tree {
         let directory = self.names.directory_in(output)?;
         self.before = Some(self.joined.as_ref().map(|joined| joined.before(&staged.mapping)));
         let joined = self.joined.get_or_insert_with(|| Joined::begin(&staged));
-        let place = Place { file: &output.file, directory, add_to_pid: output.n_processes, tree: &self.names.name };
+        let place = TreePlace { file: &output.file, directory, add_to_pid: output.n_processes, tree: &self.names.name };
         joined.grow(&staged, &place)?;
         staged.copying.copy(input, &place, &mut joined.branches, (&staged.record, &staged.object_data))?;
         joined.fill(&staged.mapping.missing, staged.record.n_entries, &place)?;

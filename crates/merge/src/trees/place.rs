@@ -3,7 +3,7 @@
 use arrowroot_writer::{DirectoryId, FileWriter};
 
 /// Where baskets go.
-pub(crate) struct Place<'a> {
+pub(crate) struct TreePlace<'a> {
     pub(crate) file: &'a FileWriter,
     pub(crate) directory: DirectoryId,
     /// Process identifiers of inputs before.

@@ -29,7 +29,7 @@ pub(super) fn as_read(stored: &Stored, data_type: &DataType) -> ArrayRef {
         (Stored::List { offsets, items }, DataType::Bytes) => list(offsets, &plain(items), false),
         (Stored::List { offsets, items }, DataType::Map(key, value)) => {
             let Stored::Struct { members, .. } = &**items else { panic!("a map without pairs") };
-            let parts = members.iter().zip([("key", key), ("value", value)]);
+            let parts = members.iter().zip([("key", &**key), ("value", &**value)]);
             map(offsets, parts.map(|(member, (name, of))| (name, as_read(member, of), is_optional(of))).collect())
         }
         (Stored::Fixed { len, n_items, items }, DataType::FixedList(item, _)) => {
@@ -76,8 +76,8 @@ pub(super) fn as_field(stored: &Stored, data_type: &DataType, is_untyped: bool) 
         }
         (Stored::List { offsets, items }, DataType::Map(key, value)) if has_type_name(data_type) => {
             let Stored::Struct { members, .. } = &**items else { panic!("a map without pairs") };
-            let parts = members.iter().zip([("key", key), ("value", value)]);
-            let part = |(member, (name, of)): (&Stored, (&'static str, &Box<DataType>))| {
+            let parts = members.iter().zip([("key", &**key), ("value", &**value)]);
+            let part = |(member, (name, of)): (&Stored, (&'static str, &DataType))| {
                 (name, as_field(member, of, inside), is_nullable(of, inside))
             };
             map(offsets, parts.map(part).collect())
