@@ -36,8 +36,10 @@
 
 pub mod appender;
 mod buffers;
-pub mod cluster;
+pub mod check;
+mod cluster;
 mod codec;
+mod column;
 pub mod contexts;
 mod cutter;
 pub mod error;
@@ -58,6 +60,7 @@ pub mod tree;
 pub use appender::Appender;
 pub use arrowroot_arrow::stored::{SCHEMA_RECORD, StoreError};
 pub use cluster::Cluster;
+pub use column::Column;
 pub use contexts::policy::Policy;
 pub use contexts::stalls::{ContextReport, Doing, Interval, Stalls};
 pub use contexts::{Checked, ContextSettings, Contexts, Fill, FillContext, Order, Step, Work};
@@ -69,5 +72,5 @@ pub use settings::{
     Annotation, Baskets, ColumnCodec, ColumnLayout, Flush, Format, Lists, NumberEncoding, Precision, ProjectedField,
     TableSettings, TreeNotes,
 };
-pub use table::{Column, TableWriter};
+pub use table::TableWriter;
 pub use table_format::{EncodeTask, Encoded, Extension, Save, TableFormat};

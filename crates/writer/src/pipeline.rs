@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use arrowroot_arrow::Stored;
 use arrowroot_arrow::stored::default_bytes;
 
+use crate::check::Check;
 use crate::cluster::Cluster;
+use crate::column::Column;
 use crate::cutter::{Border, Borders, Compressed, Cutter};
 use crate::error::Result;
 use crate::file::FileWriter;
-use crate::ntuple::Check;
 use crate::queue::{Manner, Place, Producer, Task, Ticket};
 use crate::settings::{Flush, MAX_CLUSTER_BYTES, TableSettings};
-use crate::table::Column;
 use crate::table_format::{EncodeTask, Encoded, Extension, TableFormat};
 
 /// Clusters that are collected side by side have so much at least, whatever the buffers.

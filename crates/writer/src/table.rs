@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
-use arrowroot_arrow::stored::{RecordedSchema, StoreError, data_type, default_bytes};
+use arrowroot_arrow::stored::{RecordedSchema, StoreError, data_type};
 use arrowroot_format::codec::CompressionSetting;
-use arrowroot_format::column::DataType;
 use arrowroot_format::rntuple::ANCHOR_CLASS;
 
+use crate::column::Column;
 use crate::contexts::{ContextSettings, Contexts, MAX_BUFFERS};
 use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter};
@@ -17,8 +17,7 @@ use crate::ntuple::{AttributeSets, NtupleColumn, NtupleFormat, NtupleSettings, a
 use crate::pipeline::{Pipeline, TablePipeline, Written};
 use crate::queue::Manner;
 use crate::settings::{
-    Annotation, ColumnCodec, ColumnLayout, Flush, Format, PAGE_BYTES, Precision, TREE_CLUSTER_BYTES, TableSettings,
-    TreeNotes,
+    ColumnCodec, Flush, Format, PAGE_BYTES, Precision, TREE_CLUSTER_BYTES, TableSettings, TreeNotes,
 };
 use crate::table_format::TableFormat;
 use crate::tree::{IndexValues, TREE_CLASS, TreeColumn, TreeFormat, TreeSettings, check_layout, planned_branches};
@@ -51,17 +50,6 @@ impl fmt::Debug for TableWriter {
     }
 }
 
-/// A column as both formats take it.
-#[derive(Debug, Clone)]
-pub struct Column {
-    name: String,
-    title: String,
-    data_type: DataType,
-    counter: Option<String>,
-    layout: ColumnLayout,
-    compression: ColumnCodec,
-}
-
 /// The facts of a table that columns are added to later.
 struct Growing {
     format: Format,
@@ -71,9 +59,6 @@ struct Growing {
     /// Of columns of which nobody says it.
     compression: CompressionSetting,
 }
-
-/// An entry of a new column takes at most so much where it has no value: the entries before it have none.
-const MAX_DEFAULT_BYTES: u64 = 1 << 26;
 
 impl TableWriter {
     /// Begins a table in a directory. Fields of the schema that are nullable store their validity.
@@ -97,7 +82,7 @@ impl TableWriter {
             splits: columns.iter().map(|column| column.layout.split).collect(),
         };
         let known = columns.clone();
-        let mut stored: Vec<StoredColumn> = columns.iter().map(Column::stored).collect();
+        let mut stored: Vec<StoredColumn> = columns.iter().map(stored_column).collect();
         let (name, title, n_columns) = (name.to_owned(), title.to_owned(), columns.len());
         let compression = file.settings().compression;
         let notes = &settings.notes;
@@ -123,7 +108,7 @@ impl TableWriter {
         let mut attributes = None;
         let pipeline: Box<dyn Pipeline> = match format {
             Format::Tree => {
-                let columns: Vec<TreeColumn> = columns.into_iter().map(Column::into_tree).collect();
+                let columns: Vec<TreeColumn> = columns.into_iter().map(TreeColumn::from).collect();
                 columns.iter().try_for_each(|column| check_layout(&column.name, &column.layout))?;
                 let branches = planned_branches(&columns, &name)?;
                 shared = SharedCounter::of_branches(&branches);
@@ -157,7 +142,7 @@ impl TableWriter {
                     attributes: sets.clone(),
                     set_of: None,
                 };
-                let columns: Vec<NtupleColumn> = columns.into_iter().map(Column::into_ntuple).collect();
+                let columns: Vec<NtupleColumn> = columns.into_iter().map(NtupleColumn::from).collect();
                 let format = NtupleFormat::new(file, &columns, ntuple_settings)?;
                 stored.iter_mut().zip(format.checks()).for_each(|(column, check)| column.check = check);
                 Box::new(TablePipeline::new(file, format, n_columns, &settings))
@@ -185,10 +170,10 @@ impl TableWriter {
         let settings = TableSettings { flush: Flush::Bytes(TREE_CLUSTER_BYTES), ..TableSettings::default() };
         let (file, compression) = (&self.file, self.file.settings().compression);
         let columns = columns_of(&attribute_schema(values), &settings, compression)?;
-        let stored: Vec<_> = columns.iter().map(Column::stored).collect();
+        let stored: Vec<_> = columns.iter().map(stored_column).collect();
         sets.begin(name)?;
         file.queue().wait()?;
-        let columns: Vec<NtupleColumn> = columns.into_iter().map(Column::into_ntuple).collect();
+        let columns: Vec<NtupleColumn> = columns.into_iter().map(NtupleColumn::from).collect();
         let format = NtupleFormat::new(file, &columns, NtupleSettings::of_set(name, compression, sets.clone()))?;
         let pipeline = Box::new(TablePipeline::new(file, format, columns.len(), &settings));
         let columns = TableColumns { table: name.to_owned(), columns: stored, index: None, shared: Vec::new() };
@@ -212,7 +197,7 @@ impl TableWriter {
         settings: &TableSettings,
     ) -> Result<TableWriter> {
         let columns = columns_of(schema, settings, file.settings().compression)?;
-        let stored: Vec<_> = columns.iter().map(Column::stored).collect();
+        let stored: Vec<_> = columns.iter().map(stored_column).collect();
         file.queue().wait()?;
         let pipeline = Box::new(TablePipeline::new(file, format, stored.len(), settings));
         let columns = TableColumns { table: name.to_owned(), columns: stored, index: None, shared: Vec::new() };
@@ -301,7 +286,7 @@ impl TableWriter {
         let mut shared = Vec::new();
         let arrow_schema = match growing.format {
             Format::Tree => {
-                let columns: Vec<TreeColumn> = columns.iter().cloned().map(Column::into_tree).collect();
+                let columns: Vec<TreeColumn> = columns.iter().cloned().map(TreeColumn::from).collect();
                 let branches = planned_branches(&columns, table)?;
                 shared = SharedCounter::of_branches(&branches);
                 if growing.records_schema { recorded.for_tree(&branches)? } else { None }
@@ -312,7 +297,7 @@ impl TableWriter {
             Format::Ntuple => None,
         };
         let checks = lock(&self.pipeline).extend(&columns, arrow_schema)?;
-        let mut stored: Vec<StoredColumn> = columns.iter().map(Column::stored).collect();
+        let mut stored: Vec<StoredColumn> = columns.iter().map(stored_column).collect();
         stored.iter_mut().zip(checks).for_each(|(column, check)| column.check = check);
         let index = self.columns.index.clone();
         self.columns = Arc::new(TableColumns { table: table.clone(), columns: stored, index, shared });
@@ -390,71 +375,19 @@ impl Drop for TableWriter {
     }
 }
 
-impl Column {
-    /// Its name in Arrow.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What is stored of it.
-    pub fn data_type(&self) -> &DataType {
-        &self.data_type
-    }
-
-    /// That entries may have the default value.
-    fn check_default(&self) -> Result<()> {
-        let range = match self.layout.precision {
-            Precision::Quantized { min, max, .. } => Some((min, max)),
-            Precision::Double32(Annotation { range, .. }) | Precision::Float16(Annotation { range, .. }) => range,
-            _ => None,
-        };
-        let what = if default_bytes(&self.data_type) > MAX_DEFAULT_BYTES {
-            format!("entries of more than {} MiB each", MAX_DEFAULT_BYTES >> 20)
-        } else if has_number_by_default(&self.data_type) && range.is_some_and(|(min, max)| min > 0.0 || max < 0.0) {
-            "a precision whose range lacks 0".to_owned()
-        } else {
-            return Ok(());
-        };
-        let what = format!(
-            "column {:?}: {what}: a column that comes up later is 0 in the entries before, or empty",
-            self.name
-        );
-        Err(Error::InvalidRequest { what })
-    }
-
-    fn stored(&self) -> StoredColumn {
-        let mantissa_bits = match self.layout.precision {
-            Precision::Mantissa(n_bits) => Some(n_bits),
-            _ => None,
-        };
-        StoredColumn { name: self.name.clone(), data_type: self.data_type.clone(), mantissa_bits, check: None }
-    }
-
-    pub(crate) fn into_tree(self) -> TreeColumn {
-        let Column { name, title, data_type, counter, layout, compression } = self;
-        TreeColumn { name, title, data_type, counter, layout, compression }
-    }
-
-    pub(crate) fn into_ntuple(self) -> NtupleColumn {
-        let Column { name, title, data_type, counter: _, layout, compression } = self;
-        NtupleColumn { name, title, data_type, layout, compression }
-    }
-}
-
-/// True if the default value of a type has a number in it.
-fn has_number_by_default(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Primitive(_) => true,
-        DataType::FixedList(item, _) | DataType::Optional(item) => has_number_by_default(item),
-        DataType::Struct(members) => members.iter().any(|(_, member)| has_number_by_default(member)),
-        _ => false,
-    }
-}
-
 /// A schema with the fields of another one behind its own.
 fn with_more(schema: &Schema, more: &Schema) -> Schema {
     let fields: Vec<_> = schema.fields().iter().chain(more.fields()).cloned().collect();
     Schema::new_with_metadata(fields, schema.metadata().clone())
+}
+
+/// How values are stored in a column, before its field says what it refuses.
+fn stored_column(column: &Column) -> StoredColumn {
+    let mantissa_bits = match column.layout.precision {
+        Precision::Mantissa(n_bits) => Some(n_bits),
+        _ => None,
+    };
+    StoredColumn { name: column.name.clone(), data_type: column.data_type.clone(), mantissa_bits, check: None }
 }
 
 fn columns_of(schema: &Schema, settings: &TableSettings, of_file: CompressionSetting) -> Result<Vec<Column>> {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use arrowroot_format::codec::Compressor;
 
 use crate::appender::Appender;
+use crate::check::Check;
 use crate::cluster::Cluster;
+use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::file::FileWriter;
-use crate::ntuple::Check;
-use crate::table::Column;
 
 /// Encodes and compresses a piece, or several small ones, on any thread.
 pub type EncodeTask<P> = Box<dyn FnOnce(&mut Compressor) -> Result<Encoded<P>> + Send>;

@@ -90,7 +90,11 @@ class AttributeSet:
 
 
 class AttributeSets(Mapping[str, AttributeSet]):
-    """The attribute sets of a tree by name; each is opened when it is asked for."""
+    """The attribute sets of a tree by name; each is opened when it is asked for.
+
+    >>> list(annotated.attributes)
+    ['lumi']
+    """
 
     def __init__(self, tree: Tree) -> None:
         """Open nothing yet."""

@@ -82,7 +82,7 @@ class AttributeWriter:
                     )
         self._batches += taken
 
-    def write(self, table: _native.TableWriter) -> None:
+    def _write(self, table: _native.TableWriter) -> None:
         """Write it beside the table."""
         native = table.attribute_set(self._name, self._values)
         types = [pa.uint64(), pa.uint64(), pa.struct(list(self._values))]

@@ -611,7 +611,7 @@ class TableWriter:
         self._is_closed = True
         with self._shown(), naming(self._where):
             for attributes in self._attributes.values():
-                attributes.write(native)
+                attributes._write(native)  # noqa: SLF001 - for its table alone
             self.written = native.close()
 
     def __enter__(self) -> Self:

@@ -59,14 +59,14 @@ fn moved(offsets: &mut [i32], own: impl Iterator<Item = usize> + Clone, n_values
     let mut before = 0;
     let mut inside: Option<Range<usize>> = None;
     for index in own.clone() {
-        let Some(place) = usize::try_from(offsets[index]).ok().filter(|&place| place < n_values) else {
+        let Some(value) = usize::try_from(offsets[index]).ok().filter(|&value| value < n_values) else {
             return fault(index, format!("it is value {} of a member that has {n_values}", offsets[index]));
         };
-        if place < before {
-            return fault(index, format!("it is value {place} of a member, after value {before}"));
+        if value < before {
+            return fault(index, format!("it is value {value} of a member, after value {before}"));
         }
-        before = place;
-        inside = Some(inside.map_or(place..place + 1, |range| range.start..place + 1));
+        before = value;
+        inside = Some(inside.map_or(value..value + 1, |range| range.start..value + 1));
     }
     let inside = inside.unwrap_or(0..0);
     let start = i32::try_from(inside.start).unwrap_or_default();

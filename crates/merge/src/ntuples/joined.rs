@@ -7,12 +7,12 @@ use arrowroot_file::format_error;
 use arrowroot_format as format;
 use arrowroot_writer::FileWriter;
 use arrowroot_writer::ntuple::CopiedNtuple;
-use format::rntuple::{Anchor, ColumnType, Page, SlotPages};
+use format::rntuple::{Anchor, Page, SlotPages};
 
 use super::clusters::{Cluster, ClusterBuilder, Listed};
 use super::input::{Described, InputTable};
 use super::numbers;
-use super::pages::{Copier, Wanted, bytes_of};
+use super::pages::{Copier, Wanted, bytes_of, n_bytes};
 use super::union::Union;
 use crate::error::{Error, Result};
 use crate::merging::Columns;
@@ -170,11 +170,6 @@ impl Joined {
     pub(super) fn keep(&mut self) {
         self.staged = None;
     }
-}
-
-/// Bytes of a page before it was compressed.
-pub(super) fn n_bytes(column_type: ColumnType, page: &Page) -> usize {
-    column_type.page_bytes(page.n_elements.into()).unwrap_or(usize::MAX)
 }
 
 pub(super) fn mismatch(input: &File, path: &str, what: String) -> Error {

@@ -12,8 +12,7 @@ use format::codec::Compressor;
 use format::rntuple::{ColumnType, Encoding, Page, Schema, SlotPages, Slots, check_page, checksum, encode, kernels};
 use format::streamer::Primitive;
 
-use super::joined::n_bytes;
-use super::pages::bytes_of;
+use super::pages::{bytes_of, n_bytes};
 use crate::error::{Error, Result};
 
 /// The field with the first entry that an entry of an attribute set is of. Source: `kMetaFieldNames` of `RNTupleAttrUtils.hxx`

@@ -9,7 +9,7 @@ use arrowroot_format as format;
 use arrowroot_storage::Part;
 use arrowroot_writer::FileWriter;
 use arrowroot_writer::ntuple::CopiedNtuple;
-use format::rntuple::{PAGE_CHECKSUM_BYTES, Page, check_page};
+use format::rntuple::{ColumnType, PAGE_CHECKSUM_BYTES, Page, check_page};
 
 use crate::error::{Error, Result};
 
@@ -162,4 +162,9 @@ impl<'i> Copier<'i> {
     fn overlap(&self, page: &Page) -> Error {
         self.fault(format::Error::corrupt(0, "a page that overlaps another one"), page)
     }
+}
+
+/// Bytes of a page before it was compressed.
+pub(super) fn n_bytes(column_type: ColumnType, page: &Page) -> usize {
+    column_type.page_bytes(page.n_elements.into()).unwrap_or(usize::MAX)
 }

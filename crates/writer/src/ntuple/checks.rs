@@ -1,33 +1,28 @@
 //! Values that C++ would not give back: items of sets that are equal, keys of maps, lists of another length.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use arrowroot_arrow::Stored;
 use arrowroot_format::streamer::Primitive;
 
 use super::fields::{Node, Unique};
+use crate::check::{Check, CheckValues, Fault};
 
 /// Refuses values that a field does not hold.
-#[derive(Debug, Clone)]
-pub struct Check(Node);
+#[derive(Debug)]
+struct OfField(Node);
 
-/// The place of a value, and what is wrong with it.
-type Fault = (usize, String);
-
-impl Check {
-    /// `None` if a field holds all values of its type.
-    pub(super) fn of(node: &Node) -> Option<Check> {
-        needs_check(node).then(|| Check(node.clone()))
-    }
-
-    /// Looks at the values of a column.
-    ///
-    /// # Errors
-    /// The place of the first value that the field does not hold, and what is wrong with it.
-    pub(crate) fn look_at(&self, values: &Stored) -> Result<(), Fault> {
+impl CheckValues for OfField {
+    fn look_at(&self, values: &Stored) -> Result<(), Fault> {
         check(&self.0, values, 0..values.len())
     }
+}
+
+/// What a field refuses; `None` if it holds all values of its type.
+pub(super) fn check_of(node: &Node) -> Option<Check> {
+    needs_check(node).then(|| Arc::new(OfField(node.clone())) as Check)
 }
 
 fn needs_check(node: &Node) -> bool {

@@ -16,8 +16,10 @@ use format::rntuple::{Anchor, Blob, ColumnType, Schema};
 
 use crate::appender::Appender;
 use crate::buffers;
+use crate::check::Check;
 use crate::cluster::Cluster;
 use crate::codec::{Codec, SAMPLE_BYTES};
+use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter, ROOT_DIRECTORY};
 use crate::settings::{self, ColumnCodec, ColumnLayout, Precision, ProjectedField};
@@ -39,7 +41,7 @@ mod typed;
 
 pub use attributes::AttributeSets;
 pub(crate) use attributes::attribute_schema;
-pub(crate) use checks::Check;
+use checks::check_of;
 pub use copied::CopiedNtuple;
 use distinct::Distinct;
 use elements::ClusterElements;
@@ -74,6 +76,13 @@ pub struct NtupleColumn {
     pub layout: ColumnLayout,
     /// How its pages are compressed.
     pub compression: ColumnCodec,
+}
+
+impl From<Column> for NtupleColumn {
+    fn from(column: Column) -> Self {
+        let Column { name, title, data_type, counter: _, layout, compression } = column;
+        NtupleColumn { name, title, data_type, layout, compression }
+    }
 }
 
 /// The settings of an RNTuple.
@@ -346,7 +355,7 @@ impl TableFormat for NtupleFormat {
     }
 
     fn checks(&self) -> Vec<Option<Check>> {
-        self.columns.tables.iter().map(|(_, node)| Check::of(node)).collect()
+        self.columns.tables.iter().map(|(_, node)| check_of(node)).collect()
     }
 
     fn extend(&mut self, _: &FileWriter, extension: Extension<'_>) -> Result<u64> {
@@ -354,7 +363,7 @@ impl TableFormat for NtupleFormat {
         let (mut schema, mut columns) = (self.schema.clone(), Columns::clone(&self.columns));
         let n_known = schema.columns.len();
         for column in &extension.columns[extension.n_known..] {
-            columns.add(&mut schema, &column.clone().into_ntuple())?;
+            columns.add(&mut schema, &NtupleColumn::from(column.clone()))?;
         }
         self.lists.extend(late::defer(&mut schema, n_known, extension.first_entry)?);
         (self.schema, self.columns) = (schema, Arc::new(columns));

@@ -11,9 +11,9 @@ use arrowroot_arrow::Stored;
 use arrowroot_arrow::stored::{BranchForm, PlannedBranch, SharedOffsets, Sizes, StoreError, is_folded, store_beside};
 use arrowroot_format::column::DataType;
 
+use crate::check::Check;
 use crate::cutter::{PART_BYTES, first_with};
 use crate::error::{Error, Result};
-use crate::ntuple::Check;
 use crate::precision::with_mantissas;
 use crate::tree::IndexValues;
 

@@ -13,9 +13,9 @@ use super::layout::{self, Branch, TreeColumn};
 use super::placed::PlacedBranch;
 use super::{TreeFormat, elements};
 use crate::cluster::Cluster;
+use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::file::FileWriter;
-use crate::table::Column;
 use crate::table_format::Extension;
 
 /// Default values are made for so many bytes of entries at once, or for one entry.
@@ -27,7 +27,7 @@ impl TreeFormat {
     /// # Errors
     /// [`Error::InvalidRequest`] for columns that have no branches beside those that there are: nothing has changed then.
     pub(super) fn add_branches(&mut self, file: &FileWriter, extension: &Extension<'_>) -> Result<()> {
-        let columns: Vec<TreeColumn> = extension.columns.iter().cloned().map(Column::into_tree).collect();
+        let columns: Vec<TreeColumn> = extension.columns.iter().cloned().map(TreeColumn::from).collect();
         let settings = &self.settings;
         let all = layout::branches_of(&columns, &settings.name, file.datime(), settings.generates_offsets)?;
         let n_known = self.branches.len();

@@ -12,6 +12,7 @@ use super::elements;
 use super::packed::Packed;
 
 use crate::codec::Codec;
+use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::settings::{ColumnCodec, ColumnLayout, Lists, NumberEncoding, Precision};
 
@@ -39,6 +40,13 @@ pub struct TreeColumn {
     pub layout: ColumnLayout,
     /// How its baskets are compressed.
     pub compression: ColumnCodec,
+}
+
+impl From<Column> for TreeColumn {
+    fn from(column: Column) -> Self {
+        let Column { name, title, data_type, counter, layout, compression } = column;
+        TreeColumn { name, title, data_type, counter, layout, compression }
+    }
 }
 
 /// A branch with one leaf at most.
