@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from arrowroot._errors import InvalidRequestError
+from arrowroot._errors import InvalidRequestError, NoSuchKeyError
 from arrowroot._render import printable
 from arrowroot._sizes import counted
 
@@ -102,7 +102,8 @@ class AttributeSets(Mapping[str, AttributeSet]):
 
     def __getitem__(self, name: str) -> AttributeSet:
         if name not in self._tree.attribute_sets:
-            raise KeyError(name)
+            where = f"{self._tree.location}: no attribute set {name!r}"
+            raise NoSuchKeyError(where, name, [], known=self._tree.attribute_sets)
         found = self._tree.attribute_set(name)
         if not {_START, _LENGTH, _VALUES} <= set(found.column_names):
             raise InvalidRequestError(

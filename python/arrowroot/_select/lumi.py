@@ -149,7 +149,7 @@ def _read(path: str) -> Mapping[str, Any]:
         raise InvalidRequestError(f"{path}: lumi_mask: too long for a list of runs")
     try:
         found = json.loads(text, object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, InvalidRequestError) as error:
         raise InvalidRequestError(f"{path}: lumi_mask: no JSON as CMS has it: {error}") from None
     if not isinstance(found, dict):
         raise InvalidRequestError(f"{path}: lumi_mask: expected runs with their blocks, got {shown(found)}")
@@ -159,5 +159,5 @@ def _read(path: str) -> Mapping[str, Any]:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a run is there twice")
+        raise InvalidRequestError("a run is there twice")
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
@@ -153,6 +152,8 @@ def _of_file(line: str, typed: Sequence[str]) -> str:
 
 def merged(files: Sequence[str], output: str) -> str:
     """Return the line that makes one file of several."""
+    import shlex
+
     return f"write arrowroot merge {shlex.join([output, *files])}"
 
 

@@ -44,7 +44,12 @@ fn invalid(what: String) -> Error {
 fn find(schema: &Schema, names: &Names<'_>, around: Option<FieldId>, path: &str) -> Option<FieldId> {
     let ends = std::iter::once(path.len()).chain(path.rmatch_indices('.').map(|(place, _)| place));
     for end in ends {
-        let Some(&id) = names.get(&(around, stored_name(&path[..end]).as_str())) else { continue };
+        let name = stored_name(&path[..end]);
+        // The members of a pair are numbers in Arrow.
+        let of_pair = format!("_{name}");
+        let found = names.get(&(around, name.as_str())).copied();
+        let found = found.or_else(|| around.and(names.get(&(around, of_pair.as_str())).copied()));
+        let Some(id) = found else { continue };
         match path.get(end + 1..) {
             None => return Some(id),
             Some(rest) => {
