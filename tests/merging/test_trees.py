@@ -178,3 +178,30 @@ def test_lists_of_records_and_texts_are_copied(tmp_path):
         ar.write(f"{paths[-1]}:t", pa.Table.from_pylist(part, schema), layout="aod-2011")
     ar.merge(tmp_path / "out.root", paths)
     assert ar.open(tmp_path / "out.root")["t"].to_arrow().to_pylist() == entries[0] + entries[1]
+
+
+@pytest.fixture
+def references(tmp_path):
+    """Return files of two processes of ROOT, whose references count by identifiers of their own."""
+    for number in range(2):
+        root.run(made.make_references, tmp_path, f"refs{number}.root", 10 * number)
+    return [tmp_path / f"refs{number}.root" for number in range(2)]
+
+
+def test_references_lead_to_the_objects_of_their_entries(references, tmp_path):
+    names = [f"object {first + entry}" for first in (0, 10) for entry in range(4)]
+    ar.merge(tmp_path / "ours.root", references)
+    assert root.run(made.referenced, tmp_path, "ours.root") == names
+    keys = [key.name for key in ar.open(tmp_path / "ours.root").key_list()]
+    assert sorted(keys) == ["ProcessID0", "ProcessID1", "refs"]
+
+
+def test_an_input_whose_identifier_of_references_is_damaged_is_left_out_whole(references, tmp_path):
+    content = references[0].read_bytes()
+    # The entry in the list of keys: 4 bytes of its size, 2 of the version, and 4 of the size of the object, which is wrong now.
+    size = content.rindex(b"\nTProcessID\nProcessID0") - 26 + 6
+    n_bytes = int.from_bytes(content[size : size + 4], "big")
+    references[0].write_bytes(content[:size] + (n_bytes + 1).to_bytes(4, "big") + content[size + 4 :])
+    report = ar.merge(tmp_path / "ours.root", references, on_bad_input="skip")
+    assert [one.path for one in report.left_out] == [str(references[0])]
+    assert ar.open(tmp_path / "ours.root")["refs"].num_entries == 4

@@ -96,3 +96,50 @@ def facts(path: str, name: str) -> dict[str, Any]:
         "baskets": [int(branch.GetWriteBasket()) for branch in tree.GetListOfBranches()],
         "keys": [str(key.GetName()) for key in file.GetDirectory("sub").GetListOfKeys()],
     }
+
+
+#: References are addresses in memory: Python's objects are not where ROOT puts them.
+_REFERENCES = """
+void write_references(const char *path, int first) {
+   TFile file(path, "RECREATE");
+   auto tree = new TTree("refs", "references");
+   auto named = new TNamed();
+   auto reference = new TRef();
+   tree->Branch("object", "TNamed", &named, 32000, 0);
+   tree->Branch("reference", "TRef", &reference, 32000, 0);
+   for (int entry = first; entry < first + 4; ++entry) {
+      named->ResetBit(kIsReferenced);
+      named->SetName(TString::Format("object %d", entry));
+      *reference = named;
+      tree->Fill();
+   }
+   file.Write();
+}
+std::vector<std::string> referenced(const char *path) {
+   TFile file(path);
+   auto tree = file.Get<TTree>("refs");
+   TNamed *named = nullptr;
+   TRef *reference = nullptr;
+   tree->SetBranchAddress("object", &named);
+   tree->SetBranchAddress("reference", &reference);
+   std::vector<std::string> names;
+   for (int entry = 0; entry < tree->GetEntries(); ++entry) {
+      tree->GetEntry(entry);
+      auto found = reference->GetObject();
+      names.push_back(found ? found->GetName() : "");
+   }
+   return names;
+}
+"""
+
+
+def make_references(path: str, first: int) -> None:
+    """Write a tree of objects, and of references to those of the same entry."""
+    ROOT.gInterpreter.Declare(_REFERENCES)
+    ROOT.write_references(path, first)
+
+
+def referenced(path: str) -> list[str]:
+    """Return the names of what the references lead to, entry by entry; "" where they lead nowhere."""
+    ROOT.gInterpreter.Declare(_REFERENCES)
+    return [str(name) for name in ROOT.referenced(path)]

@@ -76,6 +76,8 @@ impl Merger {
         let keys = newest(input.keys()?);
         check_infos(input, &self.output)?;
         let n_before = self.objects.len();
+        // All that may be damaged is read before the first object is copied, but for the pieces of tables.
+        let processes = read_processes(input, &keys)?;
         let mut taken: Vec<usize> = Vec::new();
         let added = self.read_all(input, &keys, &mut taken).and_then(|()| self.copy_all(input, &keys, &taken));
         if added.is_err() {
@@ -87,7 +89,7 @@ impl Merger {
             return added;
         }
         self.n_inputs += 1;
-        self.copy_processes(input, &keys)
+        self.copy_processes(processes)
     }
 
     /// Writes what the output lacks of its objects.
@@ -162,18 +164,17 @@ impl Merger {
     /// Copies the process identifiers that `TRef`s of an input name by their numbers: they are numbered behind those before.
     ///
     /// Source: `TTreeCloner::CopyProcessIds` (ROOT 6.40).
-    fn copy_processes(&mut self, input: &File, keys: &[&FileKey]) -> Result<()> {
-        let number = |key: &FileKey| key.key.name.strip_prefix(PROCESS_NAME)?.parse::<u16>().ok();
+    fn copy_processes(&mut self, processes: Vec<Process>) -> Result<()> {
         let before = self.output.n_processes;
         let compression = self.output.file.settings().compression;
-        for key in keys.iter().filter(|key| key.directory.is_empty() && is_process(key)) {
-            let Some(moved) = number(key).and_then(|number| number.checked_add(before)) else { continue };
-            let (object, name) = (input.read_object(&key.key)?, format!("{PROCESS_NAME}{moved}"));
+        for Process { number, title, object } in processes {
+            let Some(moved) = number.checked_add(before) else { continue };
+            let name = format!("{PROCESS_NAME}{moved}");
             let write = |bytes: &mut arrowroot::format::Output| {
                 bytes.raw(&object);
                 Ok(())
             };
-            self.output.file.write_object(ROOT_DIRECTORY, PROCESS_CLASS, &name, &key.key.title, compression, write)?;
+            self.output.file.write_object(ROOT_DIRECTORY, PROCESS_CLASS, &name, &title, compression, write)?;
             self.output.n_processes = self.output.n_processes.max(moved.saturating_add(1));
         }
         Ok(())
@@ -195,6 +196,22 @@ impl Merger {
         }
         Ok(())
     }
+}
+
+/// A process identifier of an input.
+struct Process {
+    number: u16,
+    title: String,
+    object: Vec<u8>,
+}
+
+fn read_processes(input: &File, keys: &[&FileKey]) -> Result<Vec<Process>> {
+    let number = |key: &FileKey| key.key.name.strip_prefix(PROCESS_NAME)?.parse::<u16>().ok();
+    let of_top = keys.iter().filter(|key| key.directory.is_empty() && is_process(key));
+    of_top
+        .filter_map(|key| number(key).map(|number| (number, &key.key)))
+        .map(|(number, key)| Ok(Process { number, title: key.title.clone(), object: input.read_object(key)? }))
+        .collect()
 }
 
 /// Refuses a file that was not closed, was cut short, or has damaged directories: what it lacks would be missed by nobody.
