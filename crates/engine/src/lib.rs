@@ -36,6 +36,7 @@ mod misfit;
 mod ntuple;
 mod open;
 mod pieces;
+mod recent;
 mod sample;
 mod scan;
 mod table;

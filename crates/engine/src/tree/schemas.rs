@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrowroot_format as format;
 use format::column::Column;
@@ -13,11 +13,9 @@ use format::streamer::StreamerInfos;
 use format::tree::{BranchId, TreeRecord, TreeSchema};
 
 use super::{ByName, Paths};
+use crate::recent::{Recent, Shareable};
 use crate::table::ColumnTypes;
 
-/// Schemas that are kept, those that were met last, and bytes of their records when they were met.
-const MAX_SCHEMAS: usize = 16;
-const MAX_RECORD_BYTES: usize = 16 << 20;
 /// Sets of class descriptions that columns of one schema are kept for.
 const MAX_DESCRIBED: usize = 4;
 /// Members of all columns that are kept for one set, 1 kB each at most.
@@ -138,26 +136,27 @@ pub(crate) static N_COMPILED: AtomicU64 = AtomicU64::new(0);
 
 /// How much was found out, and how much of that is kept.
 pub fn schema_counts() -> SchemaCounts {
-    let known = known();
+    let (n_trees, tree_bytes) = KNOWN.counts();
     let (n_met, n_kept, kept_bytes) = crate::ntuple::schema_counts();
     SchemaCounts {
         n_met: N_MET.load(Ordering::Relaxed) + n_met,
         n_compiled: N_COMPILED.load(Ordering::Relaxed),
-        n_kept: known.len() + n_kept,
-        kept_bytes: known.iter().map(|shared| shared.record_bytes).sum::<usize>() + kept_bytes,
+        n_kept: n_trees + n_kept,
+        kept_bytes: tree_bytes + kept_bytes,
     }
 }
 
-/// The schemas that were met last, the latest first.
-static KNOWN: Mutex<VecDeque<Arc<SharedTree>>> = Mutex::new(VecDeque::new());
+static KNOWN: Recent<SharedTree> = Recent::new();
 
-fn known() -> MutexGuard<'static, VecDeque<Arc<SharedTree>>> {
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+impl Shareable for SharedTree {
+    fn n_bytes(&self) -> usize {
+        self.record_bytes
+    }
 }
 
 /// The schema of the last tree that had this path: that of the next file is perhaps the same.
 pub(crate) fn expected(path: &str) -> Option<Arc<SharedTree>> {
-    known().iter().find(|shared| shared.path == path).cloned()
+    KNOWN.find(|shared| shared.path == path)
 }
 
 /// What is shared by the trees of a record's schema. `expected`: what it has been found to be, if it is that. `path`: of the
@@ -168,21 +167,8 @@ pub(crate) fn shared(
     record_bytes: usize,
     expected: Option<Arc<SharedTree>>,
 ) -> Arc<SharedTree> {
-    // Nobody waits for a comparison.
-    let found = expected.or_else(|| {
-        let all = known().clone();
-        all.into_iter().find(|shared| shared.schema.is_of(record))
-    });
+    let found = expected.or_else(|| KNOWN.find(|shared| shared.schema.is_of(record)));
     let shared = found.unwrap_or_else(|| Arc::new(SharedTree::of(record, path, record_bytes)));
-    let mut known = known();
-    known.retain(|other| !Arc::ptr_eq(other, &shared));
-    known.push_front(Arc::clone(&shared));
-    known.truncate(MAX_SCHEMAS);
-    let mut left_bytes = MAX_RECORD_BYTES;
-    known.retain(|shared| {
-        let left = left_bytes.checked_sub(shared.record_bytes);
-        left_bytes = left.unwrap_or(left_bytes);
-        left.is_some()
-    });
+    KNOWN.keep(&shared);
     shared
 }
