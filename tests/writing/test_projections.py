@@ -298,7 +298,6 @@ def test_a_tree_made_of_them_has_each_name_once(tmp_path, capsys):
     capsys.readouterr()
 
 
-@pytest.mark.xfail(reason="convert does not keep a projection of a member of a pair yet", strict=True)
 def test_what_root_projects_is_told_and_kept(tmp_path, capsys):
     root.run(with_root.write_parts, tmp_path, "root.root")
     told = {"firsts": "pairs.0", "n": "#pairs", "y": "x"}

@@ -45,8 +45,8 @@ fn find(schema: &Schema, names: &Names<'_>, around: Option<FieldId>, path: &str)
     let ends = std::iter::once(path.len()).chain(path.rmatch_indices('.').map(|(place, _)| place));
     for end in ends {
         let name = stored_name(&path[..end]);
-        // The members of a pair are numbers in Arrow.
-        let of_pair = format!("_{name}");
+        // Arrow's names of the members of a pair are their numbers.
+        let of_pair = format!("_{}", &path[..end]);
         let found = names.get(&(around, name.as_str())).copied();
         let found = found.or_else(|| around.and(names.get(&(around, of_pair.as_str())).copied()));
         let Some(id) = found else { continue };
