@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._api.chain import Chain
-from arrowroot._api.row import Row, opened_trees
+from arrowroot._api.opened import opened_trees
+from arrowroot._api.row import Row
 from arrowroot._api.tree import Tree
 from arrowroot._arguments import takes
 from arrowroot._errors import (

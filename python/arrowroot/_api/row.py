@@ -5,16 +5,14 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, bisect_right
 from contextlib import nullcontext
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from arrowroot._api.chain import Chain, cluster_of
-from arrowroot._api.file import File
+from arrowroot._api.opened import n_opened_ahead, opened_trees
 from arrowroot._api.scan import shown
 from arrowroot._api.tree import Tree
 from arrowroot._errors import (
-    ArrowrootError,
     InvalidRequestError,
     NoSuchColumnError,
     NotFoundError,
@@ -22,13 +20,10 @@ from arrowroot._errors import (
     StorageError,
     UnsupportedError,
 )
-from arrowroot._objects.record import kind_text
 from arrowroot._options import Options
 from arrowroot._passes.ahead import begin, in_order, result_of, run
 from arrowroot._passes.concatenated import Concatenated, Reordered
 from arrowroot._sizes import counted, parse_size
-from arrowroot._storage.config import arguments_alone, redacted, resolve, resolve_named
-from arrowroot._storage.readers import Opening, scheme_of
 from arrowroot._storage.url import changed_ns
 
 if TYPE_CHECKING:
@@ -39,6 +34,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from arrowroot import _native
+    from arrowroot._api.file import File
+    from arrowroot._api.opened import Opened
     from arrowroot._filter.bind import Filter
     from arrowroot._passes.filtered import Files
     from arrowroot._passes.left_out import LeavingOut
@@ -58,8 +55,6 @@ _N_IN_A_STEP, _N_REOPENED, _REOPENED_BYTES = 8, 32, parse_size("48 MB")
 _NONE: Mapping[str, str | None] = {}
 #: Takes a tree and its differences from the first tree. Raises SchemaMismatchError if it must not be in the row.
 Rule: TypeAlias = "Callable[[Member, Mapping[str, str | None]], None]"
-#: The most remote files that are opened at a time.
-_N_OPENED_AHEAD = 24
 
 
 def _outermost(path: str, chosen: Container[str]) -> str | None:
@@ -184,97 +179,6 @@ class Reopened:
             ):
                 del self._trees[next(iter(self._trees))]
         return future, found is None
-
-
-class Opened(NamedTuple):
-    """A tree of a row, and how to open its file again. ``url`` is for messages: it has no credentials."""
-
-    url: str
-    location: str
-    path: str
-    tree: Tree
-    #: Bytes of the file that came with its opening and stay in memory.
-    came_bytes: int
-    reopen: Callable[[], File]
-    #: When the file was last changed, before it was opened, in ns; 0 if its UUID tells it from others.
-    changed_ns: int
-    #: Its number among the files that were named.
-    number: int = 0
-
-
-def opened_trees(
-    files: list[tuple[str, str | None]],
-    storage: StorageOptions,
-    *,
-    named_by: str | None = None,
-    leaving_out: LeavingOut | None = None,
-) -> Iterator[Opened]:
-    """Open the trees, several remote ones at a time. The first file says which tree is meant where none is named.
-
-    named_by: the file that names these; None: a person named them. leaving_out: takes those that cannot be opened;
-    None: the error is raised. If none can be, that of the first one is.
-    """
-    failed: ArrowrootError | None = None
-    rest = iter(enumerate(files))
-    for number, (location, name) in rest:
-        try:
-            first = _open_member(location, name, storage, named_by)._replace(number=number)
-            if leaving_out is not None:
-                first.tree.digest()  # reads what a row needs to know
-        except ArrowrootError as error:
-            if leaving_out is None:
-                raise
-            leaving_out.not_opened_on(redacted(location), error)
-            failed = failed or error
-            continue
-        break
-    else:
-        raise failed or InvalidRequestError("no files")
-    yield first
-
-    def tried(number: int, file: tuple[str, str | None]) -> Opened | tuple[str, ArrowrootError]:
-        location, name = file
-        try:
-            opened = _open_member(location, name or first.path, storage, named_by)
-            if leaving_out is not None:
-                opened.tree.digest()
-        except ArrowrootError as error:
-            return redacted(location), error
-        return opened._replace(number=number)
-
-    others = (partial(tried, *file) for file in rest)
-    for opened in in_order(others, _n_ahead(location for location, _ in files)):
-        if isinstance(opened, Opened):
-            yield opened
-        elif leaving_out is None:
-            raise opened[1]
-        else:
-            leaving_out.not_opened_on(*opened)
-
-
-def _n_ahead(locations: Iterable[str]) -> int:
-    """Return how many files to open at a time."""
-    return 1 if all(scheme_of(location) == "file" for location in locations) else _N_OPENED_AHEAD
-
-
-def _open_member(location: str, name: str | None, storage: StorageOptions, named_by: str | None) -> Opened:
-    if named_by is None:
-        urls, settings = resolve([location], storage)
-    else:
-        urls, settings = [location], resolve_named(location, named_by, arguments_alone(storage))
-
-    def reopen() -> File:
-        return File(Opening(urls, settings))
-
-    before_ns = changed_ns(location)
-    file = reopen()
-    path = name or file.only_tree().path
-    found = file[path]
-    if not isinstance(found, Tree):
-        raise UnsupportedError(f"{file.url}: {path!r} is {kind_text(found)}, not a tree")
-    has_uuid = bool(found.file_identity[1])
-    came_bytes = sum(length for _, length in file.kept)
-    return Opened(file.url, location, path, found, came_bytes, reopen, 0 if has_uuid else before_ns)
 
 
 class Row(Chain):
@@ -450,7 +354,9 @@ class Row(Chain):
     def of_each(self, look: Callable[[Tree], T]) -> Iterator[T]:
         """Yield what ``look`` finds in each tree. Several remote ones that were not kept open are opened at a time."""
         jobs = (lambda member=member: look(member.tree()) for member in self.members)
-        return in_order(jobs, _n_ahead(member.location for member in self.members if member.kept is None))
+        return in_order(
+            jobs, n_opened_ahead(member.location for member in self.members if member.kept is None)
+        )
 
     def choose(self, choice: Choice) -> list[str]:
         """Return the paths chosen in the first file, which the others must choose, too.
