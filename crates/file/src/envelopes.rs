@@ -49,7 +49,7 @@ pub fn check_page_lists(footer: &Footer) -> format::Result<()> {
     check_metadata_bytes(stored_bytes, n_bytes)
 }
 
-/// What was in some blobs, uncompressed, in memory that the process lends: a wide schema takes hundreds of KB of it.
+/// The content of some blobs, uncompressed, in memory that the process lends: a wide schema takes hundreds of KB of it.
 pub struct Envelopes {
     scratch: PooledScratch,
     ranges: Vec<Range<usize>>,

@@ -23,7 +23,7 @@ pub enum Error {
         url: String,
         /// The key, tree or branch.
         object: String,
-        /// What is wrong with it.
+        /// The fault.
         source: format::Error,
     },
     /// There is no such key, tree or column.

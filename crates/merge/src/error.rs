@@ -1,9 +1,9 @@
-//! What can go wrong while files are merged.
+//! Errors of merging.
 
 /// Result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong while files are merged; a variant is what the caller can do about it.
+/// An error of merging; a variant is what the caller can do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,7 +18,7 @@ pub enum Error {
     NotWhole {
         /// The input.
         url: String,
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
     /// An object of an input cannot be joined to those before it.
@@ -44,7 +44,7 @@ pub enum Error {
     /// Rules or settings that make no sense.
     #[error("{what}")]
     InvalidRequest {
-        /// What is wrong, and what would be right.
+        /// The fault, and what would be right.
         what: String,
     },
 }

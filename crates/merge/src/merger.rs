@@ -15,16 +15,16 @@ use crate::{ntuples, objects, trees};
 const PROCESS_CLASS: &str = "TProcessID";
 const PROCESS_NAME: &str = "ProcessID";
 
-/// What is asked for.
+/// The request.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// Which columns tables have.
     pub columns: Columns,
-    /// What becomes of objects, where not the usual thing.
+    /// Rules for objects of which not the usual thing becomes.
     pub rules: Rules,
 }
 
-/// What became of all inputs.
+/// The outcome of all inputs.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// Inputs that were merged.
@@ -35,7 +35,7 @@ pub struct Report {
 
 /// Merges files that come one after another into one.
 ///
-/// What depends on all of them is written by [`finish`](Merger::finish); closing the file is left to the caller.
+/// [`finish`](Merger::finish) writes what depends on all of them; closing the file is left to the caller.
 pub struct Merger {
     output: Output,
     settings: Settings,
@@ -50,7 +50,7 @@ struct Object {
     merging: Box<dyn Merging>,
 }
 
-/// What is merged in the same way.
+/// Objects that are merged in the same way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Tree,

@@ -1,4 +1,4 @@
-//! What one object of the output is while inputs come.
+//! One object of the output while inputs come.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ pub enum Columns {
     /// All inputs have the same, in any order.
     #[default]
     Strict,
-    /// Those of all inputs; where one has no such column, its entries have a default.
+    /// The columns of all inputs; where one has no such column, its entries have a default.
     Union,
-    /// Those of the first input: others are left out; where one has no such column, its entries have a default.
+    /// The columns of the first input: others are left out; where one has no such column, its entries have a default.
     First,
 }
 
@@ -28,7 +28,7 @@ pub struct Output {
     pub n_processes: u16,
 }
 
-/// What became of an object.
+/// The outcome of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Merged {
     /// Path in the output.
@@ -45,7 +45,7 @@ pub struct Merged {
     pub n_pieces: u64,
     /// See `n_pieces`.
     pub n_small_pieces: u64,
-    /// What was left out of it, or is not as in the inputs.
+    /// Remarks: parts that were left out, or are not as in the inputs.
     pub notes: Vec<String>,
 }
 

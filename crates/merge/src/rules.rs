@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// What becomes of the objects of one path.
+/// The rule for the objects of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     /// Entries of trees and RNTuples, points of graphs: one after the other.

@@ -358,7 +358,7 @@ pub(crate) struct PyTableWriter {
     table: Arc<Mutex<Option<TableWriter>>>,
 }
 
-/// What batches have, and what takes them in.
+/// The schema of batches, and the way in for them.
 struct Taken {
     schema: Arc<Schema>,
     intake: Arc<Intake>,

@@ -115,7 +115,7 @@ pub enum Error {
         url: String,
         /// What was being done, with the range.
         doing: String,
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
     /// The file is another one than when it was opened.
@@ -143,7 +143,7 @@ pub enum Error {
     Option {
         /// Its name and where it came from.
         option: String,
-        /// What is wrong, and what would be right.
+        /// The fault, and what would be right.
         what: String,
     },
     /// No replica of a file can be opened or read.

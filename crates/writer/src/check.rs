@@ -17,5 +17,5 @@ pub trait CheckValues: Debug + Send + Sync {
     fn look_at(&self, values: &Stored) -> Result<(), Fault>;
 }
 
-/// What one column refuses.
+/// The check of one column.
 pub type Check = Arc<dyn CheckValues>;

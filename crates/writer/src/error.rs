@@ -35,7 +35,7 @@ pub enum Error {
     /// Columns or settings that no table can have, or that are not those of the table.
     #[error("{what}")]
     InvalidRequest {
-        /// What is wrong, and what would be right.
+        /// The fault, and what would be right.
         what: String,
     },
     /// The system gives no random bytes for an identifier.

@@ -56,7 +56,7 @@ struct Growing {
     columns: Vec<Column>,
     recorded: RecordedSchema,
     records_schema: bool,
-    /// Of columns of which nobody says it.
+    /// The codec of columns of which nobody says one.
     compression: CompressionSetting,
 }
 

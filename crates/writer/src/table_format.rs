@@ -77,7 +77,7 @@ pub trait TableFormat: Send + Sync + 'static {
         appender: &mut Appender,
     ) -> Result<()>;
 
-    /// What refuses values that its fields do not hold, by column; `None` where one holds all of its type.
+    /// The checks of values that its fields do not hold, by column; `None` where one holds all of its type.
     fn checks(&self) -> Vec<Option<Check>> {
         Vec::new()
     }

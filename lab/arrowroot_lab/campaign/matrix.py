@@ -40,7 +40,7 @@ def cases(campaign: Campaign) -> list[Case]:
         campaign.workloads,
         campaign.strategies,
     )
-    # Of a large matrix a glob is asked once of each name, not of each cell.
+    # A glob is asked once of each name, not of each cell of a large matrix.
     include, exclude = (
         [[_places(axis, values[n], one.globs.get(axis)) for n, axis in enumerate(AXES)] for one in selections]
         for selections in (campaign.include, campaign.exclude)
@@ -51,7 +51,7 @@ def cases(campaign: Campaign) -> list[Case]:
     for one in exclude:
         cells -= {cell for cell in cells if all(at in places for at, places in zip(cell, one, strict=True))}
     return [
-        Case(*(axis[at] for axis, at in zip(values, cell, strict=True)))  # type: ignore[arg-type]
+        Case(*(axis[at] for axis, at in zip(values, cell, strict=True)))  # type: ignore[arg-type]  # one axis of each kind
         for cell in sorted(cells)
     ]
 

@@ -141,7 +141,7 @@ def silent_places(figures: Iterable[Figure], at: datetime) -> dict[str, str]:
 
 
 def _of_site(history: SiteHistory) -> list[list[SiteRise]]:
-    """What rose at a site and goes on: a list of each fault, by both times, and of all storages if all rose."""
+    """The faults of a site that go on: a list of each, by both times, and of all storages if all rose."""
     faults: list[list[SiteRise]] = []
     opened = [one for one in history.rises if one.is_open]
     storages = set(history.storages())

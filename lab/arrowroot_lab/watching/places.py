@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 #: Rounds on each side that a kind of machine is compared with, and how often it must have been there for that.
 _N_NEIGHBOURS, _LEAST_OF_MODEL = 4, 4
-#: What is judged of a place, as ``metrics`` names it; of several that rose alike the first is told.
+#: Metrics by which a place is judged, as ``metrics`` names them; of several that rose alike the first is told.
 MEMORY = "peak_rss_bytes"
 METRICS = ("wall_ns", "cpu_ns", MEMORY)
 #: The first round of a rise is known to so many rounds.
@@ -182,7 +182,7 @@ class SiteHistory:
 
     @cached_property
     def rises(self) -> list[SiteRise]:
-        """What rose, by each metric, ended or not."""
+        """The rises, by each metric, ended or not."""
         groups = self.groups()
         return [
             SiteRise(self, one.group, metric, one)

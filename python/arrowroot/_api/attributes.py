@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from arrowroot._api.tree import Tree
 
-#: What each entry of a set has: a range, and a record of the values. Source: ``RNTupleAttrUtils.hxx`` (ROOT 6.40).
+#: Columns of a set: a range, and a record of the values. Source: ``RNTupleAttrUtils.hxx`` (ROOT 6.40).
 STORED_COLUMNS = _START, _LENGTH, _VALUES = "_rangeStart", "_rangeLen", "_userData"
-#: What ranges are called in a table.
+#: Names of the columns of ranges in a table.
 RANGE_COLUMNS = ("first_entry", "n_entries")
 
 

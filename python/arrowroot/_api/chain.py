@@ -53,7 +53,7 @@ class Chain:
 
     @property
     def leaving_out(self) -> LeavingOut | None:
-        """What takes the files that cannot be read; None: their errors are raised."""
+        """The taker of files that cannot be read; None: their errors are raised."""
         return None
 
     @property

@@ -284,7 +284,7 @@ class Row(Chain):
 
     @property
     def leaving_out(self) -> LeavingOut | None:
-        """What takes the files that cannot be read."""
+        """The taker of files that cannot be read."""
         return self._leaving_out
 
     @property

@@ -58,7 +58,7 @@ class Scan:
         """``condition``: the filter's text, to be shown."""
         self._start = start
         self._leaving_out = leaving_out
-        #: What was said of each sample of the files, by its name: ``metadata`` of a fileset.
+        #: Remarks on each sample of the files, by its name: ``metadata`` of a fileset.
         self.samples: Mapping[str, Mapping[str, Any]] = {}
         self._where = where
         self._condition = condition

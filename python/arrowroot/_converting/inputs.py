@@ -73,7 +73,7 @@ class InputTable(NamedTuple):
     titles: dict[str, str] = {}  # noqa: RUF012 - never changed
     #: Projected fields that are written as such, and are no columns of it.
     projections: dict[str, str] = {}  # noqa: RUF012 - never changed
-    #: What is said of ranges of its entries, by the names of attribute sets.
+    #: Attribute sets, which say something of ranges of its entries, by their names.
     attributes: Mapping[str, AttributeSet] = {}
     #: What a tree records besides.
     notes: Carried = Carried()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from arrowroot._layout.columns import Rules
 
-    #: What is shown by the names that it gets, ``{"Muon_pt": "Muon.pt", "nMuon": "#Muon"}``; the name "*" of ``"flat"``
+    #: Fields by the names that show them, ``{"Muon_pt": "Muon.pt", "nMuon": "#Muon"}``; the name "*" of ``"flat"``
     #: stands for the names that a flat tree has; "flat" alone for these, None for none.
     ProjectionsLike: TypeAlias = "Mapping[str, str] | Literal['flat'] | None"
 

@@ -42,7 +42,7 @@ class MergedObject(NamedTuple):
     rule: str
     #: Inputs that had it.
     n_inputs: int
-    #: Of a tree or an RNTuple; None of others.
+    #: Entries of a tree or an RNTuple; None of others.
     num_entries: int | None
     #: Its baskets or pages, and those of less than 4 kB as they are stored.
     n_baskets: int
@@ -135,7 +135,7 @@ def merge(
 
 
 class Request(NamedTuple):
-    """What to merge, and how."""
+    """The request: files to merge, and how."""
 
     output: str
     inputs: list[str]

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal, TypeAlias
 
-    #: What becomes of a file that cannot be read.
+    #: The choice for a file that cannot be read.
     OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[LeftOut], object]"
 
-#: What is wrong with a file, by the first of these that its error is. All else is no fault of a file.
+#: Faults of a file, by the first of these that its error is. All else is no fault of a file.
 _REASONS: tuple[tuple[type[ArrowrootError], str], ...] = (
     (NoSuchFileError, "missing"),
     (AccessDeniedError, "no access"),
@@ -60,7 +60,7 @@ def reason_of(error: ArrowrootError) -> str | None:
 
 
 class LeavingOut:
-    """What is done with files that cannot be read, and which these were."""
+    """The files that could not be read, and what is done with the next one."""
 
     def __init__(self, on_error: OnError) -> None:
         """Raises: InvalidRequestError for another word."""

@@ -368,7 +368,7 @@ def _sorted(ids: Any, columns: tuple[str, ...] | None) -> SortedIds:
         if not all(-1 << 63 <= number < 1 << 64 for number in row)
     }
     kept = [row for index, row in enumerate(rows) if index not in apart] if apart else rows
-    # Whether a column is signed is for the files to say: numbers of both kinds may be in one list.
+    # The files say whether a column is signed: numbers of both kinds may be in one list.
     chunks = [
         [np.array(numbers, dtype=kind) for numbers, kind in zip(zip(*chunk, strict=True), kinds, strict=True)]
         for kinds, chunk in groupby(

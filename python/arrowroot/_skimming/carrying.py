@@ -54,7 +54,7 @@ class Objects:
         #: Objects by path, and a digest of their bytes once it was needed.
         self._digests: dict[str, bytes | None] = {}
         self._directories: list[str] = []
-        #: Those that are not alike in all inputs, and why.
+        #: Objects that are not alike in all inputs, and why.
         self._differing: dict[str, str] = {}
 
     def take(self, file: File) -> None:

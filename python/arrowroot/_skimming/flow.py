@@ -67,7 +67,7 @@ class Flow:
         start = Cut("all", 0, None if weight is None else 0.0)
         #: All entries, and those that are left behind each condition.
         self.cuts = [start, *(start._replace(name=name) for name, _ in conditions)]
-        #: Those that go to each output.
+        #: Entries that go to each output.
         self.of_outputs = [start._replace(name=path) for path, _ in outputs]
         #: Which outputs want the entries that were selected and not delivered so far; shape (n_outputs, n_entries).
         self._waiting: deque[Mask] = deque()

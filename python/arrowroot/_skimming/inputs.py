@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Remote files that are opened ahead.
 _N_AHEAD = 8
 
-#: What tells a local file from what takes its place: device, number, size, time of its last change.
+#: The marks of a local file that one in its place lacks: device, number, size, time of its last change.
 Status = tuple[int, int, int, int]
 
 

@@ -50,7 +50,7 @@ class Outputs:
         self._files: list[WritableFile] = []
         #: By the path of the table in the inputs: the first input's, and a writer for each output.
         self._tables: dict[str, tuple[InputTable, list[TableWriter]]] = {}
-        #: What begins a table that had no entries so far.
+        #: The beginnings of tables that had no entries so far.
         self._empty: dict[str, Callable[[], None]] = {}
         try:
             for path in paths:
@@ -150,5 +150,5 @@ class Outputs:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # What was published stays.
+        # Outputs that were published stay.
         self.abort()

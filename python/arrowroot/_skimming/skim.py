@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from arrowroot._storage.filesets import Files
     from arrowroot._storage.url import Location
 
-#: What CMS's NanoAOD of simulated events records of those that were generated.
+#: Columns in which CMS's NanoAOD of simulated events records sums of all that were generated.
 NANOAOD_SUMS = ("Runs:genEventCount", "Runs:genEventSumw")
 #: Errors that an input is at fault for, not the request.
 _OF_INPUTS = (CorruptFileError, StorageError, NotFoundError, SchemaMismatchError, UnsupportedError)

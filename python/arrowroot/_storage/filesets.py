@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from arrowroot._storage.url import Location
 
-    #: What names files: paths and URLs, or trees, or what is said of each file, by these, or samples by their names.
+    #: Names of files: paths and URLs, or trees, or what is said of each file, by these, or samples by their names.
     Files: TypeAlias = "Location | Iterable[Location] | Mapping[str, Any]"
 
 #: The mark before the name of a file that lists others, one a line.
 LIST = "@"
 _MAX_LIST_BYTES = 64_000_000
-#: What is said of a file in coffea's sets that were preprocessed, and the name of its tree there.
+#: Keys of what coffea's preprocessed sets say of a file: its tree, ranges of entries, and their number.
 _TREE, _STEPS, _N_ENTRIES = "object_path", "steps", "num_entries"
 _FILES, _METADATA = "files", "metadata"
 #: The form of a sample, for messages.

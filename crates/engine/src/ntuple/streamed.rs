@@ -52,7 +52,7 @@ impl Ntuple {
         Ok(known().entry(field.id).or_insert(form).clone())
     }
 
-    /// Whether a field was met whose objects ROOT's streamers wrote.
+    /// True if a field was met whose objects ROOT's streamers wrote.
     pub(super) fn has_streamed(&self) -> bool {
         !self.inner.streamed.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }

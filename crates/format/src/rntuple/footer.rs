@@ -67,7 +67,7 @@ impl Footer {
         Self::parse_lists(reader)
     }
 
-    /// What of a footer envelope [`Footer::parse`] adds to the schema. `None` if that cannot be told.
+    /// The bytes of a footer envelope that [`Footer::parse`] adds to the schema. `None` if they cannot be told.
     pub fn schema_bytes(footer: &[u8]) -> Option<&[u8]> {
         let (mut reader, _) = open(footer, Kind::Footer).ok()?;
         let first = reader.offset();

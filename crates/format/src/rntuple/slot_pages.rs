@@ -1,4 +1,4 @@
-//! What a cluster has of a slot: the representation that it chose, its pages, and zeros where a column came up later.
+//! The part of a slot that a cluster has: the representation that it chose, its pages, and zeros where a column came up later.
 
 use crate::error::{Error, Result};
 

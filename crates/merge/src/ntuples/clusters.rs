@@ -18,7 +18,7 @@ pub(super) struct Cluster {
     bytes: Box<[u8]>,
 }
 
-/// What a cluster has of a column.
+/// The part of a column that a cluster has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Listed {
     /// The representation in the output.

@@ -1,4 +1,4 @@
-//! What an input says of an RNTuple: anchor, header, footer and page lists.
+//! The metadata of an RNTuple in an input: anchor, header, footer and page lists.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) struct InputTable {
     pub(super) path: String,
     pub(super) described: Arc<Described>,
     pub(super) footer: Footer,
-    /// Those of all cluster groups.
+    /// The page lists of all cluster groups.
     pub(super) lists: Vec<PageList>,
     /// List and number of each cluster, in the order of the entries; nothing is missing between them.
     pub(super) clusters: Vec<(usize, usize)>,
@@ -29,12 +29,12 @@ pub(super) struct InputTable {
 pub(super) struct Described {
     /// The header as it is stored.
     stored: Vec<u8>,
-    /// What it says alone.
+    /// The fields of the header alone.
     header: Schema,
     /// The same with what the footer adds.
     pub(super) schema: Schema,
     pub(super) slots: Slots,
-    /// What its slots are in the output.
+    /// Its slots in the output.
     pub(super) mapping: Arc<Mapping>,
 }
 
@@ -54,7 +54,7 @@ impl InputTable {
     /// those of the output.
     ///
     /// # Errors
-    /// Those of reading, and of `join`.
+    /// The errors of reading, and of `join`.
     pub(super) fn read(
         input: &File,
         path: &str,

@@ -20,7 +20,7 @@ use crate::merging::Columns;
 /// A page of fewer bytes is a small one.
 const SMALL_BYTES: u64 = 4_000;
 
-/// What came of the inputs so far.
+/// The sum of the inputs so far.
 #[derive(Debug)]
 pub(super) struct Joined {
     columns: Columns,
@@ -38,7 +38,7 @@ pub(super) struct Joined {
     staged: Option<Staged>,
 }
 
-/// What was joined.
+/// Numbers of what was joined.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     pub(super) n_inputs: u64,
@@ -47,7 +47,7 @@ pub(super) struct Counts {
     pub(super) n_small_pages: u64,
 }
 
-/// What was read of the last input, and what was before it.
+/// The last input as it was read, and the sum before it.
 #[derive(Debug)]
 struct Staged {
     table: InputTable,
@@ -166,7 +166,7 @@ impl Joined {
         }
     }
 
-    /// What was read last stays from now on.
+    /// The input that was read last stays from now on.
     pub(super) fn keep(&mut self) {
         self.staged = None;
     }

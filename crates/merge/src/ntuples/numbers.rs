@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// (ROOT 6.40).
 const START: &str = "_rangeStart";
 
-/// Whether a slot has the first entries of an attribute set.
+/// True for the slot of the first entries of an attribute set.
 pub(super) fn is_start(schema: &Schema, slots: &Slots, slot: usize) -> bool {
     let field = slots.slots.get(slot).and_then(|slot| schema.field_of(slot.field));
     field.is_some_and(|field| field.parent().is_none() && field.name() == START)
@@ -35,7 +35,7 @@ fn layout(column_type: ColumnType) -> Option<(usize, bool, bool)> {
     }
 }
 
-/// Whether pages of a column can be written as those of another type.
+/// True if pages of a column can be written as pages of another type.
 pub(super) fn can_encode(from: ColumnType, to: ColumnType) -> bool {
     let is_index = |column_type: ColumnType| matches!(column_type.encoding, Some(Encoding::Index { .. }));
     is_index(from) && is_index(to)

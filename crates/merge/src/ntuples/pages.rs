@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 
 /// So many bytes of pages are in memory at a time, or one page.
 const MAX_BYTES: u64 = 8 << 20;
-/// What lies between two pages is read with them if it is not more than this: a key, for example.
+/// Bytes between two pages that are read with them, at most: a key takes fewer, for example.
 const MAX_GAP_BYTES: u64 = 4 << 10;
 
 /// Bytes of a page in the file, with its checksum.
@@ -39,7 +39,7 @@ pub(super) struct Copier<'i> {
     placed: HashMap<u64, (u64, u64)>,
     /// Bytes that were copied.
     n_bytes: u64,
-    /// Of any content.
+    /// Memory for pages; its content means nothing.
     buffer: &'i mut Vec<u8>,
 }
 

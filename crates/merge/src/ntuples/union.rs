@@ -20,7 +20,7 @@ pub(super) type NodeId = u32;
 pub(super) struct Union {
     nodes: Vec<Node>,
     by_name: HashMap<(Option<NodeId>, String), NodeId>,
-    /// What is said of types besides, without what is said twice.
+    /// Further information about types, without what is said twice.
     extra_infos: Vec<ExtraInfo>,
     description: String,
 }
@@ -63,7 +63,7 @@ pub(super) struct Representation {
     pub(super) anew: Option<ColumnType>,
 }
 
-/// What the slots of an input are in the output; `None`: they are left out.
+/// The slots of an input in the output; `None`: they are left out.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mapping {
     slots: Vec<Option<TargetSlot>>,
@@ -80,7 +80,7 @@ impl Mapping {
         self.slots.iter().flatten().map(|target| (target.node, target.index))
     }
 
-    /// What a representation of a slot is in the output.
+    /// A representation of a slot in the output.
     pub(super) fn representation(&self, slot: usize, representation: u16) -> Representation {
         let target = self.slots.get(slot).and_then(Option::as_ref);
         target.and_then(|target| target.representations.get(usize::from(representation))).copied().unwrap_or_default()
@@ -357,7 +357,7 @@ impl Union {
         Ok(united)
     }
 
-    /// What a projected field shows, in all representations.
+    /// The columns that a projected field shows, in all representations.
     fn add_aliases(&self, united: &mut United, node: NodeId, field: FieldId) -> format::Result<()> {
         let shown = &self.nodes[node as usize].shown;
         for of_source in shown.chunk_by(|a, b| a.0 == b.0) {
@@ -395,7 +395,7 @@ impl Union {
         order
     }
 
-    /// What is said of types besides: one list of streamer information with the classes of all.
+    /// Further information about types: one list of streamer information with the classes of all.
     fn united_infos(&self) -> format::Result<Vec<ExtraInfo>> {
         let is_list = |info: &&ExtraInfo| info.content == ExtraInfo::STREAMER_INFO;
         let lists: Vec<&ExtraInfo> = self.extra_infos.iter().filter(is_list).collect();

@@ -27,14 +27,14 @@ pub(crate) fn begin(key: &FileKey) -> Box<dyn Merging> {
 struct Added {
     names: Names,
     sum: Option<Sum>,
-    /// What was read last, and whether it is stored just as the sum.
+    /// The object that was read last, and whether it is stored just as the sum.
     staged: Option<(Sum, bool)>,
     n_inputs: u64,
 }
 
 /// An object: its bytes, and where its numbers are.
 pub(crate) struct Sum {
-    /// Of the input that it is of; its references count from the start of this key.
+    /// The key in its input; references count from its start.
     pub(crate) key: Key,
     pub(crate) object: Vec<u8>,
     pub(crate) layout: Layout,

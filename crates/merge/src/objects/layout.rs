@@ -17,7 +17,7 @@ const OTHER_THAN_SUMS: u32 = 0b11111 << 16;
 /// A `TList` with nothing in it behind a pointer takes so many bytes, with its class and an empty name.
 const EMPTY_LIST_BYTES: usize = 35;
 
-/// What is done with the numbers of a span when an object is added.
+/// The rule for the numbers of a span when an object is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Byte counts, versions, lengths: they say what follows.
@@ -30,7 +30,7 @@ pub(crate) enum Role {
     Add(Number),
     /// The points of a graph.
     Points,
-    /// What drawing keeps, and makes anew if it is not there: a pointer.
+    /// A pointer to what drawing keeps, and makes anew if it is not there.
     Drawn,
 }
 

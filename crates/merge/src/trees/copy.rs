@@ -35,7 +35,7 @@ struct Job {
 /// The baskets of an input that go to the output.
 #[derive(Debug, Default)]
 pub(crate) struct Copying {
-    /// Those that are records, in the order of the file.
+    /// The baskets that are records, in the order of the file.
     jobs: Vec<Job>,
     /// Branch of the input and of the output, index among the baskets in the record, number.
     embedded: Vec<(BranchId, usize, usize, usize)>,

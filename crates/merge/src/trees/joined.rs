@@ -34,9 +34,9 @@ pub(crate) struct Staged {
 
 /// The inputs so far as one tree.
 pub(crate) struct Joined {
-    /// Of the first input, with the branches that others added.
+    /// The record of the first input, with the branches that others added.
     record: TreeRecord,
-    /// What the first input's record was parsed from: what is kept of it is written from there.
+    /// The bytes that the first input's record was parsed from: what is kept of it is written from there.
     object_data: Vec<u8>,
     /// By the ids of the record's branches.
     pub(crate) branches: Vec<JoinedBranch>,
@@ -113,7 +113,7 @@ impl Joined {
         Ok(())
     }
 
-    /// What is needed to go back to before an input.
+    /// The state before an input, to go back to.
     pub(crate) fn before(&self, mapping: &Mapping) -> Before {
         Before {
             record: (!mapping.added.is_empty()).then(|| self.record.clone()),

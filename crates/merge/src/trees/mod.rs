@@ -35,9 +35,9 @@ struct Tree {
     names: Names,
     title: String,
     columns: Columns,
-    /// What was joined so far; `None` before the first input.
+    /// The tree so far; `None` before the first input.
     joined: Option<Joined>,
-    /// What was read of the last input.
+    /// The last input as it was read.
     staged: Option<Staged>,
     /// The joined tree before the last input, if that was copied; the inner one is `None` if there was none.
     before: Option<Option<Before>>,

@@ -19,7 +19,7 @@ pub(crate) struct Mark {
     n_values: usize,
 }
 
-/// What is small of them.
+/// The notes of the trees so far.
 #[derive(Debug, Clone, Default)]
 struct Joined {
     aliases: Vec<(String, String)>,
@@ -29,7 +29,7 @@ struct Joined {
     is_reshuffled: bool,
     has_references: bool,
     flushed_bytes: i64,
-    /// What was left out.
+    /// Remarks on what was left out.
     left_out: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ enum Index {
     /// No tree yet.
     #[default]
     Unknown,
-    /// Those so far have it, by these expressions.
+    /// The inputs so far have it, by these expressions.
     All([String; 2]),
     /// Not all have one that can be joined.
     Dropped,
@@ -154,7 +154,7 @@ impl Joined {
 /// The expressions of an index, and the values of each entry in the order of the tree.
 type IndexedValues = ([String; 2], Vec<(i64, i64)>);
 
-/// Those of an index. `None` if it is not one of all entries.
+/// The values of an index. `None` if it is not one of all entries.
 fn values_of(index: &RecordedIndex, record: &TreeRecord, object_data: &[u8]) -> Option<IndexedValues> {
     let (major, minor) = index.names.clone()?;
     let sorted = index.sorted_values(object_data)?;

@@ -15,7 +15,7 @@ pub(crate) struct Mapping {
     pub(crate) branches: Vec<Option<usize>>,
     /// The same of leaves.
     pub(crate) leaves: Vec<Option<usize>>,
-    /// Those of the input, parents first, that the output gets: their indices are those behind its own.
+    /// The input's branches, parents first, that the output gets: their indices are behind those of its own.
     pub(crate) added: Vec<BranchId>,
     /// Branches of the output that the input lacks.
     pub(crate) missing: Vec<usize>,

@@ -1,4 +1,4 @@
-//! What other files have, put into this one as it is stored there: objects, and descriptions of classes.
+//! Objects and descriptions of classes of other files, put into this one as they are stored there.
 
 use arrowroot_format as format;
 use format::container::Key;

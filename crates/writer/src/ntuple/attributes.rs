@@ -126,7 +126,7 @@ pub(super) fn write(
 }
 
 impl NtupleSettings {
-    /// Those of an attribute set.
+    /// The settings of an attribute set.
     pub(crate) fn of_set(name: &str, compression: CompressionSetting, set_of: AttributeSets) -> Self {
         NtupleSettings {
             directory: ROOT_DIRECTORY,

@@ -20,7 +20,7 @@ impl CheckValues for OfField {
     }
 }
 
-/// What a field refuses; `None` if it holds all values of its type.
+/// The check of a field; `None` if it holds all values of its type.
 pub(super) fn check_of(node: &Node) -> Option<Check> {
     needs_check(node).then(|| Arc::new(OfField(node.clone())) as Check)
 }
@@ -90,7 +90,7 @@ fn check(node: &Node, values: &Stored, range: Range<usize>) -> Result<(), Fault>
                 check(node, items, inner).map_err(|(place, what)| (list_of(offsets, &range, place), what))
             })
         }
-        // What is missing is empty, and lists of a length are looked at where they are.
+        // Missing lists are empty, and lists of a length are looked at where they are.
         (Node::Optional { item, .. }, Stored::Optional { valid, values }) => valid
             .slice(range.start, range.len())
             .set_slices()

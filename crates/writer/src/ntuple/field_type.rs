@@ -157,7 +157,7 @@ impl FieldType {
     /// Reads the name of a type.
     ///
     /// # Errors
-    /// What is wrong with it, and what there is.
+    /// The fault, and what there is.
     pub(super) fn parse(text: &str) -> Result<FieldType, String> {
         if text.len() > MAX_NAME_BYTES {
             return Err(format!("a name of {} bytes: {MAX_NAME_BYTES} at most", text.len()));

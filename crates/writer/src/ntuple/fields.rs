@@ -15,7 +15,7 @@
 //! | optional anywhere inside an untyped collection | `std::vector<T>` of at most one item |
 //! | what takes no bytes | `bool`: whether it is there |
 //!
-//! What was asked for by its C++ type is in `typed.rs`.
+//! Fields that were asked for by their C++ types are in `typed.rs`.
 //!
 //! ROOT 6.40 reads these without dictionaries, but for `std::map`, of which it has some. It refuses the arrays and optionals of
 //! untyped records that it writes itself (`std::array<,3>`). With a `std::optional` inside an untyped collection

@@ -93,7 +93,7 @@ impl Adding<'_> {
                     Node::Fixed { item }
                 }
             }
-            // Of those that are missing no item says that they have a length.
+            // No item says of missing ones that they have a length.
             (DataType::FixedList(item, _), Kind::List(_) | Kind::Set { .. }) if !around.is_optional => {
                 let (inside, ends) = self.collection(field, around)?;
                 let item = Box::new(self.typed(of_item, item, argument(0)?, inside)?);
@@ -249,7 +249,7 @@ fn refusal(data_type: &DataType, wanted: &FieldType) -> Error {
     Error::unsupported(0, format!("{} where {what}: possible are {possible}", wanted.name()))
 }
 
-/// What values are, and the types that they may have.
+/// The kind of values, and the types that they may have.
 fn possible(data_type: &DataType) -> (String, String) {
     const LISTS: &str = "std::vector<T>, ROOT::RVec<T>, std::set<T>, std::unordered_set<T>, std::multiset<T>, \
                          std::unordered_multiset<T>";
