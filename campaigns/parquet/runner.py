@@ -101,7 +101,8 @@ def with_duckdb(n_threads: int) -> Read:
             query += f" WHERE {_condition(what.bounds, ' AND ')}"
         if picked is not None:
             connection.register("picked", pa.table({"file_row_number": picked}))
-            query += " SEMI JOIN picked USING (file_row_number)"
+            # A join of several threads returns the entries in the order of their ends.
+            query += " SEMI JOIN picked USING (file_row_number) ORDER BY file_row_number"
         return connection.sql(query).to_arrow_table()
 
     return read
