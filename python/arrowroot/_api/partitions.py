@@ -10,6 +10,7 @@ from arrowroot._api.opening import open as open_file
 from arrowroot._api.row import Row
 from arrowroot._api.scan_files import opened_chain
 from arrowroot._api.tree import Tree
+from arrowroot._api.unified import OneOfDiffering
 from arrowroot._api.with_friends import WithFriends
 from arrowroot._arguments import takes
 from arrowroot._errors import InvalidRequestError, UnsupportedError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from arrowroot._api.row import Member
     from arrowroot._api.scan import Scan
     from arrowroot._api.scan_files import FriendsLike
+    from arrowroot._api.unified import Missing
     from arrowroot._filter.bind import FilterLike
     from arrowroot._options import ReadOptions, Strings
     from arrowroot._select.columns import Columns, NameFilter
@@ -86,6 +88,8 @@ class Partition:
     #: When its files, and those of its friends, were last changed in ns: only that tells one without a UUID from
     #: another of its size. 0 of others. It is a part of the name alone: copies may have other times.
     changed_ns: tuple[int, ...] = ()
+    #: Of the columns and those of the filter, where files differ: what its own lacks is null. None: they may not.
+    of_all: pa.Schema | None = None
 
     @property
     def num_entries(self) -> int:
@@ -156,6 +160,8 @@ class Partition:
             raise UnsupportedError(f"{file.url}: {self.tree!r} is no tree any more")
         _refuse_changed((*tree.file_identity, tree.num_entries), self.identity, tree.location)
         needed = [one for one in self.friends if one.is_filtering or not set(columns).isdisjoint(one.columns)]
+        if self.of_all is not None:
+            return OneOfDiffering(tree, self.of_all)
         if not needed:
             return Chain(tree)
         chain = WithFriends(Chain(tree), of_main=self.entries)
@@ -202,6 +208,7 @@ class Partition:
             self.assemble,
             self.identity,
             self.changed_ns,
+            None if self.of_all is None else str(self.of_all),
         )
 
     def __repr__(self) -> str:
@@ -236,6 +243,8 @@ def partitions(
     strings: Strings = "utf8",
     assemble: bool = False,
     friends: FriendsLike = None,
+    missing: Missing = "raise",
+    promote: bool = False,
     **storage: Unpack[StorageOptions],
 ) -> list[Partition]:
     """Cut the trees of many files into pieces that can be pickled, and read anywhere.
@@ -248,6 +257,7 @@ def partitions(
         least one cluster, and others as long as it stays below.
     friends: as for ``scan``; a piece takes along which of their files have its entries. By an index those are all, and
         its columns are read for each piece.
+    missing, promote: as for ``scan``, not with friends.
 
     Raises: what ``scan`` raises; the columns and the filter are checked here. SchemaMismatchError, too, if a friend's
         column has the name of one that some file has besides.
@@ -260,10 +270,17 @@ def partitions(
     options = Options.of({"strings": strings, "assemble": assemble}, batch_size=None)
     if filter is not None or friends:
         options.refuse_whole_branches()
-    chain, rows = opened_chain(fileset(paths, tree), friends, storage)
+    may_differ = missing != "raise" or promote
+    if friends and may_differ:
+        raise InvalidRequestError("partitions: missing and promote: not with friends")
+    chain, rows = opened_chain(
+        fileset(paths, tree), friends, {**storage, "missing": missing, "promote": promote}
+    )
     chosen = chain.choose(Choice.of(columns, filter_name, assemble=assemble))
     of_filter: Collection[str] = chain.bound(filter, options).columns if filter is not None else ()
-    owned = chain.owned(dict.fromkeys([*chosen, *of_filter]))
+    names = list(dict.fromkeys([*chosen, *of_filter]))
+    of_all = chain.first_schema(names, options) if may_differ else None
+    owned = chain.owned(names)
     # The columns to read of each tree and friend, by their paths there.
     needed = [{path for owner, path in owned.values() if owner == part} for part in range(len(rows))]
     row, *others = rows
@@ -296,6 +313,7 @@ def partitions(
                 storage=dict(storage),
                 friends=beside_it,
                 changed_ns=tuple(0 if uuid else changed_ns(location) for location, _, (_, uuid, _) in files),
+                of_all=of_all,
             )
             pieces.append(piece)
     # If there are no entries, one piece tells the types.

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from arrowroot._filter.bind import Filter
     from arrowroot._passes.filtered import Files
     from arrowroot._passes.left_out import LeavingOut
-    from arrowroot._passes.source import EnginePass, Source
+    from arrowroot._passes.source import EnginePass, Source, TreeSource
     from arrowroot._select.columns import Choice
     from arrowroot._select.entries import EntrySet
     from arrowroot._storage.config import StorageOptions
@@ -210,9 +210,11 @@ class Row(Chain):
         self._leaving_out = leaving_out
         #: The others, opened as they are drawn; None: all are open.
         self._waiting: Iterator[Opened] | None = opened_trees(
-            files, storage, named_by=named_by, leaving_out=leaving_out
+            files, storage, named_by=named_by, leaving_out=leaving_out, takes_patterns=True
         )
         self._members: list[Member] = []
+        #: Numbers of the files that are open.
+        self._opened_files: set[int] = set()
         self._num_entries = 0
         self._reshuffled: str | None = None
         self._with_index = with_index
@@ -269,6 +271,7 @@ class Row(Chain):
         self._other_types.append(differences)
         self._samples.append("" if self._samples_of_files is None else self._samples_of_files[opened.number])
         self._members.append(member if is_kept else member._replace(kept=None))
+        self._opened_files.add(opened.number)
         self._num_entries += tree.num_entries
 
     @property
@@ -315,7 +318,7 @@ class Row(Chain):
     def _n_seen(self) -> int:
         """How many files are open, or left out."""
         n_left_out = 0 if self._leaving_out is None else len(self._leaving_out.not_opened)
-        return len(self._members) + n_left_out
+        return len(self._opened_files) + n_left_out
 
     @property
     def members(self) -> list[Member]:
@@ -330,8 +333,8 @@ class Row(Chain):
 
     @property
     def is_one_tree(self) -> bool:
-        """True for one file, in which no batch ends where a file does."""
-        return self._n_files == 1
+        """True for one tree of one file, in which no batch ends where a tree does."""
+        return self._n_files == 1 and len(self.members) == 1
 
     @property
     def reshuffled(self) -> str | None:
@@ -423,13 +426,15 @@ class Row(Chain):
         self, path: str, first: str | None, member: Member, found: str | None
     ) -> SchemaMismatchError:
         """Return the error of a column with other types in the first file and in a member; None: not readable."""
+        remedy = "missing='null' or 'common'"
         if first is None:
             differs = f"is not in {self.first.url}, or not readable there"
         else:
             has = "is missing or not readable" if found is None else f"has type {found}"
             differs = f"{has}, but in {self.first.url} it has type {first}"
+            remedy = remedy if found is None else "promote=True for numbers"
         return SchemaMismatchError(
-            f"{member.url}: column {path!r} {differs}; choose columns that all files have"
+            f"{member.url}: column {path!r} {differs}; choose columns that all files have, or give {remedy}"
         )
 
     def require(self, paths: Iterable[str], *, whole_objects: bool = False) -> None:
@@ -485,9 +490,21 @@ class Row(Chain):
         """Return a pass over columns, by their paths, and entries, by their numbers in the row."""
         self.require(names)
         parts, order = self.parts(entries)
+
+        def make(member: Member, entries: EntrySet) -> TreeSource:
+            return self.source_of(member, names, entries, options)
+
         if order is None:
-            return Concatenated(parts, names, options, self._leaving_out)
-        return Reordered(parts, names, options, order)
+            return Concatenated(parts, names, options, make, self._leaving_out)
+        return Reordered(parts, names, options, make, order)
+
+    def source_of(self, member: Member, names: list[str], entries: EntrySet, options: Options) -> TreeSource:
+        """Return a pass over columns and entries of one tree."""
+        return member.tree().source(names, entries, options)
+
+    def alone(self, member: Member, names: list[str], options: Options) -> Chain:  # noqa: ARG002 - for rows of files that differ
+        """Return one tree, of which some columns are to be read, as it is read in the row."""
+        return Chain(member.tree())
 
     def passes(
         self, chosen: list[str], entries: EntrySet, options: Options, bound: Filter | None
@@ -499,7 +516,8 @@ class Row(Chain):
 
         def make(options: Options) -> Source:
             def of_member(member: Member, _: EntrySet) -> Source:
-                return Chain(member.tree()).passes(chosen, None, options, bound)(options)
+                names = list(dict.fromkeys([*chosen, *bound.columns]))
+                return self.alone(member, names, options).passes(chosen, None, options, bound)(options)
 
             parts: list[tuple[Member, EntrySet]] = [(member, None) for member in self.members]
             return InTurn(parts, chosen, of_member, self._leaving_out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._api.row import Row
@@ -14,13 +15,14 @@ from arrowroot._storage.config import StorageOptions, storage_options
 from arrowroot._storage.filesets import Fileset, fileset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Literal, TypeAlias
 
     from typing_extensions import Unpack
 
     from arrowroot._api.chain import Chain
     from arrowroot._api.scan import Scan
+    from arrowroot._api.unified import Missing
     from arrowroot._passes.left_out import OnError
     from arrowroot._passes.origin import Origin
     from arrowroot._select.columns import Columns
@@ -36,6 +38,8 @@ class FilesOptions(ScanOptions, StorageOptions, total=False):
 
     on_error: OnError
     origin: Origin | Iterable[Origin]
+    missing: Missing
+    promote: bool
 
 
 @takes(
@@ -72,9 +76,14 @@ def scan(
         :class:`Friends`. Entries belong together by their numbers on both sides, wherever the files end, or by the
         index that the friends record. By number the friends have as many entries, or ``index=False`` says that the
         first ones of more are meant.
-    The chosen columns must have the same types in all files. A glob, ``filter_name``, or no choice at all must choose
-    the same columns in every file, whichever is the first; if files differ, name the columns that all have. The
-    metadata of every file is read at once.
+    missing: "raise": a column that is not in all files is an error; "null": it is null in those that lack it; "common":
+        globs and the like choose among those that all files have.
+    promote: numbers of several types become the narrowest that has all their values, at any depth, as int32 beside
+        int64, or int16 beside float; int64 and double have none. Truth values become integers beside some.
+
+    The metadata of every file is read at once, so that the types of all columns are known before the first batch. They
+    must be the same in all files. Without ``missing`` a glob, ``filter_name``, or no choice at all must choose the same
+    columns in every file, whichever is the first.
 
     Raises: SchemaMismatchError, which names file and column; and what :meth:`Tree.scan` raises.
 
@@ -121,7 +130,12 @@ def opened_chain(files: Fileset, friends: FriendsLike, options: Mapping[str, Any
             raise InvalidRequestError(
                 "on_error: not with entries or friends: where a file is left out, numbers mean other entries"
             )
-    rows = [Row(files.files, storage, leaving_out=leaving_out, samples=files.samples)]
+    row: Callable[..., Row] = partial(Row, storage=storage)
+    if options.get("missing", "raise") != "raise" or options.get("promote", False) is not False:
+        from arrowroot._api.unified import Differing, Unified
+
+        row = partial(Unified, storage=storage, differing=Differing.of(options))
+    rows = [row(files.files, leaving_out=leaving_out, samples=files.samples)]
     if not friends:
         return rows[0], rows
     if not hasattr(friends, "items"):
@@ -132,6 +146,6 @@ def opened_chain(files: Fileset, friends: FriendsLike, options: Mapping[str, Any
     chain = WithFriends(rows[0])
     for alias, given in friends.items():
         other = given if isinstance(given, Friends) else Friends(given)
-        rows.append(Row(fileset(other.paths, other.tree).files, storage, with_index=other.index is None))
+        rows.append(row(fileset(other.paths, other.tree).files, with_index=other.index is None))
         chain.add(alias, rows[-1], other.index)
     return chain, rows

@@ -12,7 +12,7 @@ from arrowroot._passes.source import import_batch
 from arrowroot._select import entries as _entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     import numpy.typing as npt
@@ -40,15 +40,12 @@ class Concatenated(InTurn["TreeSource"]):
         parts: list[tuple[Member, EntrySet]],
         paths: list[str],
         options: Options,
+        make: Callable[[Member, EntrySet], TreeSource],
         leaving_out: LeavingOut | None = None,
     ) -> None:
+        """``make``: as for ``InTurn``."""
         self._options = options
-        super().__init__(
-            parts,
-            paths,
-            lambda member, entries: member.tree().source(paths, entries, options),
-            leaving_out,
-        )
+        super().__init__(parts, paths, make, leaving_out)
 
     def _look_ahead(self, source: TreeSource) -> None:
         if self._n_delivered == 0 and source.native.is_remote:
@@ -98,10 +95,11 @@ class Reordered(Concatenated):
         parts: list[tuple[Member, EntrySet]],
         paths: list[str],
         options: Options,
+        make: Callable[[Member, EntrySet], TreeSource],
         order: npt.NDArray[np.int64],
     ) -> None:
         """``order``: the place of each entry to deliver among those of ``parts``."""
-        super().__init__(parts, paths, options)
+        super().__init__(parts, paths, options, make)
         self._order = order
         self._batches: Iterator[pa.RecordBatch] | None = None
         #: Entries that were delivered, and those of the last batch.
