@@ -56,6 +56,8 @@ class FriendFiles(NamedTuple):
     columns: tuple[str, ...]
     #: Whether the filter has columns from here.
     is_filtering: bool
+    #: Whether its columns are null for entries that it lacks.
+    has_holes: bool
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -166,7 +168,7 @@ class Partition:
             return Chain(tree)
         chain = WithFriends(Chain(tree), of_main=self.entries)
         for one in needed:
-            chain.join(one.alias, self._friend(one), one.keys, shift=one.shift)
+            chain.join(one.alias, self._friend(one), one.keys, shift=one.shift, has_holes=one.has_holes)
         return chain
 
     def _friend(self, friend: FriendFiles) -> Row:
@@ -337,6 +339,7 @@ def _wholes(
             shift=0,
             columns=tuple(name for name, (owner, _) in owned.items() if owner == part and name in chosen),
             is_filtering=any(owned[name][0] == part for name in of_filter),
+            has_holes=friend.has_holes,
         )
         for part, (friend, other) in enumerate(zip(chain.friends, others, strict=True), 1)
     ]

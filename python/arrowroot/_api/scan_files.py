@@ -100,7 +100,7 @@ def scan(
 
 
 class Friends(NamedTuple):
-    """Files of trees to be read beside others: see ``scan``. ``index``: as for :meth:`Tree.add_friend`.
+    """Files of trees to be read beside others: see ``scan``. ``index``, ``missing``: as for :meth:`Tree.add_friend`.
 
     >>> more = ar.Friends("weights.root", index="event")
     >>> ar.scan("events.root", columns=["MET_pt", "w.weight"], friends={"w": more}).column_names
@@ -110,6 +110,7 @@ class Friends(NamedTuple):
     paths: Location | Iterable[Location]
     tree: str | None = None
     index: str | Iterable[str] | Literal[False] | None = None  # type: ignore[assignment]  # a tuple has an index()
+    missing: Literal["raise", "null"] = "raise"
 
 
 Friends.__new__ = takes()(Friends.__new__)  # type: ignore[method-assign]  # a NamedTuple takes no __new__ in its body
@@ -147,5 +148,5 @@ def opened_chain(files: Fileset, friends: FriendsLike, options: Mapping[str, Any
     for alias, given in friends.items():
         other = given if isinstance(given, Friends) else Friends(given)
         rows.append(row(fileset(other.paths, other.tree).files, with_index=other.index is None))
-        chain.add(alias, rows[-1], other.index)
+        chain.add(alias, rows[-1], other.index, other.missing)
     return chain, rows

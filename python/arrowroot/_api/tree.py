@@ -259,6 +259,7 @@ class Tree(TreeMetadata):
         alias: str | None = None,
         *,
         index: str | Iterable[str] | Literal[False] | None = None,
+        missing: Literal["raise", "null"] = "raise",
     ) -> None:
         """Read the columns of another tree beside those of this one.
 
@@ -271,6 +272,9 @@ class Tree(TreeMetadata):
 
         A friend without an index may be longer: its first entries are read. A shorter one is refused, as RDataFrame
         does; TTree::Draw and TTree::Scan would repeat its last entry.
+
+        missing: "raise", or "null": the friend's columns are null for entries without a partner, by an index or behind
+        the end of a shorter friend.
 
         The friend brings the friends that it has by now: column "z" of its friend "Z" is "Z.z" or "alias.Z.z", and "z"
         if no other tree has a column of that name.
@@ -296,7 +300,7 @@ class Tree(TreeMetadata):
         else:
             chain = WithFriends(self._chain.main, self._chain.friends)
         # A tree that gets another friend gets another chain: this one stays as it is.
-        chain.add(alias or tree.name, tree._chain or Chain(tree), index)
+        chain.add(alias or tree.name, tree._chain or Chain(tree), index, missing)
         chain.check()
         self._chain = chain
 

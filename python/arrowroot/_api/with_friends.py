@@ -23,6 +23,7 @@ from arrowroot._passes.friends import (
     refuse_double_names,
     side_by_side,
 )
+from arrowroot._render import shown
 from arrowroot._select.columns import Choice, select, single_names, without_short
 
 if TYPE_CHECKING:
@@ -52,8 +53,16 @@ class WithFriends(Chain):
         self.friends = list(friends)
         self._of_main = of_main
 
-    def add(self, alias: str, part: Chain, index: str | Iterable[str] | Literal[False] | None) -> None:
-        """Read the columns of ``part`` beside these. ``alias``, ``index``: as for ``Tree.add_friend``."""
+    def add(
+        self,
+        alias: str,
+        part: Chain,
+        index: str | Iterable[str] | Literal[False] | None,
+        missing: str = "raise",
+    ) -> None:
+        """Read the columns of ``part`` beside these; the arguments are those of ``Tree.add_friend``."""
+        if missing not in ("raise", "null"):
+            raise InvalidRequestError(f"missing: expected 'raise' or 'null', got {shown(missing)}")
         keys: Iterable[str] | None = None
         if index is None:
             try:
@@ -66,7 +75,8 @@ class WithFriends(Chain):
             keys = single_names(index, "index")
             if not keys:
                 raise InvalidRequestError("index: no columns; index=False goes by the numbers")
-        self.join(alias, part, keys, is_by_default=index is None and keys is None)
+        is_by_default = index is None and keys is None
+        self.join(alias, part, keys, is_by_default=is_by_default, has_holes=missing == "null")
 
     def join(
         self,
@@ -76,6 +86,7 @@ class WithFriends(Chain):
         *,
         shift: int = 0,
         is_by_default: bool = False,
+        has_holes: bool = False,
     ) -> None:
         """Add a friend; the arguments are those of ``Friend``.
 
@@ -94,6 +105,7 @@ class WithFriends(Chain):
             is_by_default=is_by_default,
             # Nobody knows to which files of a longer chain those of a shorter one belong.
             is_as_long=is_by_default and isinstance(part, Row),
+            has_holes=has_holes,
         )
         refuse_double_names([(None, self.main), *((one.alias, one.part) for one in [*self.friends, friend])])
         self.friends.append(friend)
@@ -141,8 +153,8 @@ class WithFriends(Chain):
     @cached_property
     def aliased(self) -> Sequence[FriendBranch]:
         """The friends' branches once more, by their aliases."""
-        shown = {branch.path for branch in self.branches}
-        return [branch for branch in self.by_name.values() if branch.path not in shown]
+        short = {branch.path for branch in self.branches}
+        return [branch for branch in self.by_name.values() if branch.path not in short]
 
     @property
     def to_filter_by(self) -> Sequence[FriendBranch]:
@@ -245,8 +257,7 @@ class WithFriends(Chain):
         def source_of(part: int, paths: list[str]) -> EnginePass:
             if not part:
                 return self.main.source(paths, of_main, shared)
-            friend = self.friends[part - 1]
-            return friend.part.source(paths, friend.entries(of_main, options), shared)
+            return self.friends[part - 1].source(paths, of_main, options, shared)
 
         return side_by_side(chosen, source_of)
 

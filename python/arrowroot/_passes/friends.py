@@ -81,6 +81,7 @@ class Friend:
         shift: int = 0,
         is_by_default: bool = False,
         is_as_long: bool = False,
+        has_holes: bool = False,
     ) -> None:
         """Say which entries belong together.
 
@@ -89,6 +90,7 @@ class Friend:
         shift: added to an entry's number in the main tree, this gives its number here; 0 with keys.
         is_by_default: True if entries belong together by number because nobody said otherwise.
         is_as_long: True if it must not have more entries than the main tree.
+        has_holes: True if its columns are null for entries that have no partner here.
         """
         self.alias = alias
         self.part = part
@@ -98,6 +100,7 @@ class Friend:
         self._shift = shift
         self._is_by_default = is_by_default
         self._is_as_long = is_as_long
+        self.has_holes = has_holes
         #: 4 bytes for each entry of the main tree, as long as the friend has fewer than 2^31.
         self._partners: npt.NDArray[np.signedinteger[Any]] | None = None
 
@@ -121,7 +124,7 @@ class Friend:
             )
         if self.keys is not None:
             return
-        is_short = self.part.num_entries < self._of_main[1] + self._shift
+        is_short = not self.has_holes and self.part.num_entries < self._of_main[1] + self._shift
         if is_short or (self._is_as_long and self.part.num_entries > self._main.num_entries):
             remedy = (
                 "; name the files that belong together, or give index=(columns) (arrowroot.Friends), or index=False if "
@@ -133,8 +136,36 @@ class Friend:
                 f"but {self._main.location} has {format_count(self._main.num_entries)}{'' if is_short else remedy}"
             )
 
-    def entries(self, of_main: tuple[int, int] | npt.NDArray[np.int64], options: Options) -> EntrySet:
-        """Return the entries that belong to some of the main tree.
+    def source(
+        self,
+        paths: list[str],
+        of_main: tuple[int, int] | npt.NDArray[np.int64],
+        options: Options,
+        shared: Options,
+    ) -> EnginePass:
+        """Return a pass over columns of the entries that belong to some of the main tree.
+
+        shared: the options of this pass; ``options`` are those of reading the index. Raises: as ``entries``.
+        """
+        entries = self.entries(of_main, options)
+        if not self.has_holes:
+            return self.part.source(paths, entries, shared)
+        import numpy as np
+
+        from arrowroot._passes.holes import WithHoles
+
+        n_there = self.part.num_entries
+        if self.keys is None and isinstance(entries, tuple):
+            first, end = (min(number, n_there) for number in entries)
+            return WithHoles(self.part.source(paths, (first, end), shared), entries[1] - entries[0])
+        numbers = np.arange(*entries) if isinstance(entries, tuple) else entries
+        places = np.flatnonzero((numbers >= 0) & (numbers < n_there))
+        return WithHoles(self.part.source(paths, numbers[places], shared), len(numbers), places)
+
+    def entries(
+        self, of_main: tuple[int, int] | npt.NDArray[np.int64], options: Options
+    ) -> tuple[int, int] | npt.NDArray[np.int64]:
+        """Return the entries that belong to some of the main tree; with holes, also such as are not there.
 
         The first call reads the columns of the keys, with the resources of ``options``.
 
@@ -153,6 +184,8 @@ class Friend:
 
         chosen = self._partners_of(of_main, self.keys, options)
         for what, mark in (("no partner", _NOBODY), ("several partners", _SEVERAL)):
+            if mark == _NOBODY and self.has_holes:
+                continue
             wrong = np.flatnonzero(chosen == mark)
             if len(wrong):
                 numbers = of_main[0] + wrong if isinstance(of_main, tuple) else of_main[wrong]
@@ -169,8 +202,12 @@ class Friend:
     def have_partner(
         self, of_main: tuple[int, int] | npt.NDArray[np.int64], options: Options
     ) -> npt.NDArray[np.bool_] | None:
-        """Return which of the main tree's entries have one partner here; None: all have, as they go by number."""
-        return None if self.keys is None else self._partners_of(of_main, self.keys, options) >= 0
+        """Return which of the main tree's entries have one partner here; None: all have, or need none."""
+        return (
+            None
+            if self.keys is None or self.has_holes
+            else self._partners_of(of_main, self.keys, options) >= 0
+        )
 
     def _partners_of(
         self, of_main: tuple[int, int] | npt.NDArray[np.int64], keys: list[str], options: Options
