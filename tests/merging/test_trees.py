@@ -198,7 +198,8 @@ def test_references_lead_to_the_objects_of_their_entries(references, tmp_path):
 
 def test_an_input_whose_identifier_of_references_is_damaged_is_left_out_whole(references, tmp_path):
     content = references[0].read_bytes()
-    # The entry in the list of keys has 4 bytes of its size, 2 of the version, and 4 of the size of the object: wrong now.
+    # The entry in the list of keys has 4 bytes of its size, 2 of the version, and 4 of the size of the object,
+    # which is wrong now.
     size = content.rindex(b"\nTProcessID\nProcessID0") - 26 + 6
     n_bytes = int.from_bytes(content[size : size + 4], "big")
     references[0].write_bytes(content[:size] + (n_bytes + 1).to_bytes(4, "big") + content[size + 4 :])

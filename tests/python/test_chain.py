@@ -14,6 +14,7 @@ import uproot
 
 import arrowroot as ar
 from arrowroot._api import row as _row
+from arrowroot._api.opened import opened_row
 from arrowroot._api.tree import Tree
 from arrowroot._passes.source import TreeSource
 from arrowroot._select.columns import Choice
@@ -346,7 +347,7 @@ def test_a_filter_of_pyarrow_asks_of_other_files_for_its_own_columns_alone(trigg
 
 
 def test_a_row_that_was_refused_gives_nothing(linked):
-    row = _row.Row([(str(path), "Events") for path in sorted((linked / "more").iterdir())], {})
+    row = opened_row([(str(path), "Events") for path in sorted((linked / "more").iterdir())], {})
     row.choose(Choice(["HLT_*"]))
     with pytest.raises(ar.SchemaMismatchError):
         row.open_others()

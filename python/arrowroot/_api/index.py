@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._api.chain import Chain
-from arrowroot._api.opened import opened_trees
-from arrowroot._api.row import Row
+from arrowroot._api.opened import opened_row, opened_trees
 from arrowroot._api.tree import Tree
 from arrowroot._arguments import takes
 from arrowroot._errors import (
@@ -415,4 +414,4 @@ def pick(
     # If no event is found, the first file tells the columns.
     touched = np.unique(found.trees).tolist() or [0]
     files = [(known.files[i].url, known.files[i].tree) for i in touched]
-    return Row(files, storage, named_by=known.path).to_arrow(columns, options)
+    return opened_row(files, storage, named_by=known.path).to_arrow(columns, options)

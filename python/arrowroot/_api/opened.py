@@ -5,41 +5,23 @@ from __future__ import annotations
 import threading
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from arrowroot._api.file import File
+from arrowroot._api.row import Opened, Row
 from arrowroot._api.tree import Tree
 from arrowroot._errors import ArrowrootError, InvalidRequestError, NoSuchKeyError, UnsupportedError
 from arrowroot._objects.record import kind_text
 from arrowroot._passes.ahead import in_order
 from arrowroot._storage.config import arguments_alone, redacted, resolve, resolve_named
-from arrowroot._storage.readers import Opening, scheme_of
+from arrowroot._storage.readers import Opening, n_opened_ahead
 from arrowroot._storage.url import changed_ns, natural_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from arrowroot._passes.left_out import LeavingOut
     from arrowroot._storage.config import StorageOptions
-
-#: The most remote files that are opened at a time.
-_N_OPENED_AHEAD = 24
-
-
-class Opened(NamedTuple):
-    """A tree of a row, and how to open its file again. ``url`` is for messages: it has no credentials."""
-
-    url: str
-    location: str
-    path: str
-    tree: Tree
-    #: Bytes of the file that came with its opening and stay in memory.
-    came_bytes: int
-    reopen: Callable[[], File]
-    #: When the file was last changed, before it was opened, in ns; 0 if its UUID tells it from others.
-    changed_ns: int
-    #: Its number among the files that were named.
-    number: int = 0
 
 
 def opened_trees(
@@ -95,9 +77,21 @@ def opened_trees(
             leaving_out.not_opened_on(redacted(files[number][0]), opened)
 
 
-def n_opened_ahead(locations: Iterable[str]) -> int:
-    """Return how many files to open at a time."""
-    return 1 if all(scheme_of(location) == "file" for location in locations) else _N_OPENED_AHEAD
+def opened_row(
+    files: list[tuple[str, str | None]],
+    storage: StorageOptions,
+    *,
+    kind: Callable[..., Row] = Row,
+    named_by: str | None = None,
+    leaving_out: LeavingOut | None = None,
+    **options: Any,
+) -> Row:
+    """Open the first of the trees of files, as a row of all of them; a name of a tree may be a pattern.
+
+    options: those of ``kind``. The others: as for ``opened_trees``.
+    """
+    trees = opened_trees(files, storage, named_by=named_by, leaving_out=leaving_out, takes_patterns=True)
+    return kind(trees, len(files), leaving_out=leaving_out, **options)
 
 
 def _open_members(

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from arrowroot._api.chain import Chain
+from arrowroot._api.opened import opened_row
 from arrowroot._api.opening import open as open_file
-from arrowroot._api.row import Row
 from arrowroot._api.scan_files import opened_chain
 from arrowroot._api.tree import Tree
 from arrowroot._api.unified import OneOfDiffering
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Unpack
 
-    from arrowroot._api.row import Member
+    from arrowroot._api.row import Member, Row
     from arrowroot._api.scan import Scan
     from arrowroot._api.scan_files import FriendsLike
     from arrowroot._api.unified import Missing
@@ -173,7 +173,7 @@ class Partition:
 
     def _friend(self, friend: FriendFiles) -> Row:
         files: list[tuple[str, str | None]] = [(location, tree) for location, tree, _ in friend.files]
-        row = Row(files, cast("StorageOptions", self.storage))
+        row = opened_row(files, cast("StorageOptions", self.storage))
         for member, (_, _, identity) in zip(row.members, friend.files, strict=True):
             _refuse_changed(_identity(member), identity, f"{member.url}:{member.path}")
         return row

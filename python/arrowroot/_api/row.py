@@ -9,7 +9,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from arrowroot._api.chain import Chain, cluster_of
-from arrowroot._api.opened import n_opened_ahead, opened_trees
 from arrowroot._api.scan import shown
 from arrowroot._api.tree import Tree
 from arrowroot._errors import (
@@ -24,6 +23,7 @@ from arrowroot._options import Options
 from arrowroot._passes.ahead import begin, in_order, result_of, run
 from arrowroot._passes.concatenated import Concatenated, Reordered
 from arrowroot._sizes import counted, parse_size
+from arrowroot._storage.readers import n_opened_ahead
 from arrowroot._storage.url import changed_ns
 
 if TYPE_CHECKING:
@@ -35,14 +35,12 @@ if TYPE_CHECKING:
 
     from arrowroot import _native
     from arrowroot._api.file import File
-    from arrowroot._api.opened import Opened
     from arrowroot._filter.bind import Filter
     from arrowroot._passes.filtered import Files
     from arrowroot._passes.left_out import LeavingOut
     from arrowroot._passes.source import EnginePass, Source, TreeSource
     from arrowroot._select.columns import Choice
     from arrowroot._select.entries import EntrySet
-    from arrowroot._storage.config import StorageOptions
 
 T = TypeVar("T")
 
@@ -75,6 +73,22 @@ def _differences(first: _native.Types, types: _native.Types) -> Mapping[str, str
         return _NONE
     before, here = dict(first.texts()), dict(types.texts())
     return {path: here.get(path) for path in {**before, **here} if here.get(path) != before.get(path)}
+
+
+class Opened(NamedTuple):
+    """A tree of a row, and how to open its file again. ``url`` is for messages: it has no credentials."""
+
+    url: str
+    location: str
+    path: str
+    tree: Tree
+    #: Bytes of the file that came with its opening and stay in memory.
+    came_bytes: int
+    reopen: Callable[[], File]
+    #: When the file was last changed, before it was opened, in ns; 0 if its UUID tells it from others.
+    changed_ns: int
+    #: Its number among the files that were named.
+    number: int = 0
 
 
 class Member(NamedTuple):
@@ -190,28 +204,25 @@ class Row(Chain):
 
     def __init__(
         self,
-        files: list[tuple[str, str | None]],
-        storage: StorageOptions,
+        trees: Iterator[Opened],
+        n_files: int,
         *,
-        named_by: str | None = None,
         with_index: bool = False,
         leaving_out: LeavingOut | None = None,
         samples: Sequence[str] | None = None,
     ) -> None:
-        """Open the first file.
+        """Take the first tree; ``trees`` opens each other one as it is drawn.
 
-        with_index: look at the index of each. samples: of each file; None: there are none. The others: as for
-        ``opened_trees``.
+        n_files: how many files they are of. with_index: look at the index of each. leaving_out: knows the files that
+        could not be opened. samples: of each file; None: there are none.
         """
-        self._n_files = len(files)
+        self._n_files = n_files
         self._samples_of_files = samples
         #: The sample of each tree.
         self._samples: list[str] = []
         self._leaving_out = leaving_out
         #: The others, opened as they are drawn; None: all are open.
-        self._waiting: Iterator[Opened] | None = opened_trees(
-            files, storage, named_by=named_by, leaving_out=leaving_out, takes_patterns=True
-        )
+        self._waiting: Iterator[Opened] | None = trees
         self._members: list[Member] = []
         #: Numbers of the files that are open.
         self._opened_files: set[int] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot._api.row import Row
+from arrowroot._api.opened import opened_row
 from arrowroot._api.tree import Tree
 from arrowroot._api.with_friends import WithFriends
 from arrowroot._arguments import takes
@@ -15,12 +15,13 @@ from arrowroot._storage.config import StorageOptions, storage_options
 from arrowroot._storage.filesets import Fileset, fileset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Literal, TypeAlias
 
     from typing_extensions import Unpack
 
     from arrowroot._api.chain import Chain
+    from arrowroot._api.row import Row
     from arrowroot._api.scan import Scan
     from arrowroot._api.unified import Missing
     from arrowroot._passes.left_out import OnError
@@ -131,11 +132,11 @@ def opened_chain(files: Fileset, friends: FriendsLike, options: Mapping[str, Any
             raise InvalidRequestError(
                 "on_error: not with entries or friends: where a file is left out, numbers mean other entries"
             )
-    row: Callable[..., Row] = partial(Row, storage=storage)
+    row = partial(opened_row, storage=storage)
     if options.get("missing", "raise") != "raise" or options.get("promote", False) is not False:
         from arrowroot._api.unified import Differing, Unified
 
-        row = partial(Unified, storage=storage, differing=Differing.of(options))
+        row = partial(row, kind=Unified, differing=Differing.of(options))
     rows = [row(files.files, leaving_out=leaving_out, samples=files.samples)]
     if not friends:
         return rows[0], rows

@@ -20,7 +20,7 @@ from arrowroot._errors import (
 from arrowroot._sizes import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from arrowroot._storage.config import Setting
     from arrowroot._storage.in_hand import Content, FileObject
@@ -33,6 +33,8 @@ Range = tuple[int, int]
 
 #: What is read by HTTP.
 _SCHEMES_OF_HTTP = ("http", "https", "s3", "s3+http", "s3+https")
+#: The most remote files that are opened at a time.
+_N_OPENED_AHEAD = 24
 #: Layer and operation of a file that was copied whole when it was opened.
 _COPY = ("http", "stage-in")
 
@@ -147,6 +149,11 @@ def scheme_of(url: str) -> str:
     """Return the scheme of a URL in lower case, "file" for a path."""
     scheme, separator, _ = url.partition("://")
     return scheme.lower() if separator else "file"
+
+
+def n_opened_ahead(locations: Iterable[str]) -> int:
+    """Return how many files to open at a time."""
+    return 1 if all(scheme_of(location) == "file" for location in locations) else _N_OPENED_AHEAD
 
 
 #: Schemes that some tools have for HTTP.
