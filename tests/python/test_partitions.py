@@ -1,5 +1,6 @@
 """Pieces of trees are together the whole, exactly, wherever they are read."""
 
+import os
 import pickle
 import threading
 
@@ -122,6 +123,28 @@ def test_a_file_that_has_changed_since_is_refused(tmp_path):
     write_tree(tmp_path / "a.root", n_entries=400, seed=9)
     with pytest.raises(ar.InvalidRequestError, match="has changed since its partitions were made"):
         piece.read()
+
+
+@pytest.mark.parametrize("replaced", ["a", "friend"])
+def test_a_file_without_a_uuid_that_was_replaced_is_refused(tmp_path, replaced):
+    (tmp_path / "new").mkdir()
+    for folder in (tmp_path, tmp_path / "new"):
+        for name, column in (("a", "x"), ("friend", "y")):
+            ar.write(f"{folder}/{name}.root:T", {column: np.arange(9)}, reproducible=True, compression="none")
+    path, new = tmp_path / f"{replaced}.root", tmp_path / "new" / f"{replaced}.root"
+    assert path.stat().st_size == new.stat().st_size
+    friends = {"f": f"{tmp_path}/friend.root:T"}
+    (piece,) = ar.partitions(tmp_path / "a.root", "T", ["x", "f.y"], friends=friends)
+    assert piece.read().num_rows == 9
+    copy = pickle.loads(pickle.dumps(piece))  # noqa: S301 - our own
+    os.utime(new, ns=(0, path.stat().st_mtime_ns + 1))
+    new.replace(path)
+    with pytest.raises(
+        ar.InvalidRequestError, match=rf"{replaced}\.root:T: has changed since its partitions"
+    ):
+        copy.read()
+    if replaced == "friend":
+        assert copy.read(["x"]).num_rows == 9, "a file that is not read may be another"
 
 
 def test_a_tree_of_nothing_is_one_empty_piece(tmp_path):

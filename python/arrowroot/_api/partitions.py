@@ -88,7 +88,7 @@ class Partition:
     storage: dict[str, Any] = field(default_factory=dict)
     friends: tuple[FriendFiles, ...] = ()
     #: When its files, and those of its friends, were last changed in ns: only that tells one without a UUID from
-    #: another of its size. 0 of others. It is a part of the name alone: copies may have other times.
+    #: another of its size, so a copy must keep it. 0 of files that have a UUID or are far away.
     changed_ns: tuple[int, ...] = ()
     #: Of the columns and those of the filter, where files differ: what its own lacks is null. None: they may not.
     of_all: pa.Schema | None = None
@@ -156,12 +156,13 @@ class Partition:
 
     def _opened(self, columns: Collection[str]) -> Chain:
         """Return the tree, beside it the friends that some columns or the filter are of."""
+        needed = [one for one in self.friends if one.is_filtering or not set(columns).isdisjoint(one.columns)]
+        self._refuse_replaced(needed)
         file = open_file(self.location, **self.storage)
         tree = file[self.tree]
         if not isinstance(tree, Tree):
             raise UnsupportedError(f"{file.url}: {self.tree!r} is no tree any more")
         _refuse_changed((*tree.file_identity, tree.num_entries), self.identity, tree.location)
-        needed = [one for one in self.friends if one.is_filtering or not set(columns).isdisjoint(one.columns)]
         if self.of_all is not None:
             return OneOfDiffering(tree, self.of_all)
         if not needed:
@@ -170,6 +171,15 @@ class Partition:
         for one in needed:
             chain.join(one.alias, self._friend(one), one.keys, shift=one.shift, has_holes=one.has_holes)
         return chain
+
+    def _refuse_replaced(self, friends: Iterable[FriendFiles]) -> None:
+        """Raise InvalidRequestError if a file that is about to be opened was changed, as far as its time tells."""
+        own = (self.location, self.tree, self.identity)
+        named = [own, *(file for friend in self.friends for file in friend.files)]
+        times = {location: time_ns for (location, *_), time_ns in zip(named, self.changed_ns, strict=False)}
+        for location, tree, _ in (own, *(file for friend in friends for file in friend.files)):
+            if times.get(location, 0) not in (0, changed_ns(location)):
+                raise _changed(f"{redacted(location)}:{tree}")
 
     def _friend(self, friend: FriendFiles) -> Row:
         files: list[tuple[str, str | None]] = [(location, tree) for location, tree, _ in friend.files]
@@ -301,7 +311,7 @@ def partitions(
                 _part_of(whole, other, member.first_entry, entries)
                 for whole, other in zip(wholes, others, strict=True)
             )
-            files = [*_named([member]), *(file for friend in beside_it for file in friend.files)]
+            files = [*_files([member]), *(file for friend in beside_it for file in friend.files)]
             piece = Partition(
                 location=member.location,
                 tree=member.path,
@@ -334,7 +344,7 @@ def _wholes(
     return [
         FriendFiles(
             friend.alias,
-            _named(other.members),
+            _files(other.members),
             None if friend.keys is None else tuple(friend.keys),
             shift=0,
             columns=tuple(name for name, (owner, _) in owned.items() if owner == part and name in chosen),
@@ -356,16 +366,20 @@ def _part_of(whole: FriendFiles, friend: Row, first_entry: int, entries: tuple[i
     files = [one for one in friend.members if max(first, one.first_entry) < min(end, one.end_entry)]
     # A piece without entries takes the first file, which tells the types.
     files = files or friend.members[:1]
-    return whole._replace(files=_named(files), shift=first_entry - files[0].first_entry)
+    return whole._replace(files=_files(files), shift=first_entry - files[0].first_entry)
 
 
-def _named(members: Iterable[Member]) -> tuple[tuple[str, str, Identity], ...]:
+def _files(members: Iterable[Member]) -> tuple[tuple[str, str, Identity], ...]:
     return tuple((member.location, member.path, _identity(member)) for member in members)
 
 
 def _refuse_changed(found: Identity, identity: Identity, where: str) -> None:
     if found != identity:
-        raise InvalidRequestError(f"{where}: has changed since its partitions were made")
+        raise _changed(where)
+
+
+def _changed(where: str) -> InvalidRequestError:
+    return InvalidRequestError(f"{where}: has changed since its partitions were made")
 
 
 def _identity(member: Member) -> Identity:
