@@ -130,7 +130,7 @@ format: $(VENV)/.dependencies ## format all Rust and Python code
 
 .PHONY: build
 build: $(VENV)/.native $(VENV)/.demo ## build the extension into .venv (optimised, editable), and the laboratory and Matplotlib beside it
-	@$(BIN)/python -m compileall -q python/arrowroot # as pip does with what it installs
+	@$(BIN)/python -m compileall -q python/arrowroot lab # as pip does with what it installs
 
 .PHONY: bench
 bench: build $(VENV)/.dependencies $(VENV)/.bench $(VENV)/.servers ## measure a campaign of the documents' figures (CAMPAIGN=writing BENCH_ARGS='--case GLOB')

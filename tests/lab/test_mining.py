@@ -686,3 +686,24 @@ def test_versions_are_judged_by_runs_that_had_both_however_long_one_went_on_alon
         ] * 2
         # Those of many runs are of the newest ones that have pairs enough.
         assert {one.comparison.n_pairs for one in compare(opened, Filter(), by="storage")[1]} == {60, 24}
+
+
+@pytest.mark.parametrize(("n_alone", "asked"), [(0, [10]), (15, [10, 40])])
+def test_no_more_results_are_looked_at_than_have_pairs_enough(tmp_path, monkeypatch, n_alone, asked):
+    made = Made(n_runs=40, days_between=1, storages=("local", "nginx"), engines=("uproot",), n_samples=7,
+                workloads=("all columns",), with_trouble=False, noise=QUIET)  # fmt: skip
+    newest_of, looked_at = Store.newest_of, []
+
+    def counting(*asked):
+        looked_at.append(asked[4])
+        return newest_of(*asked)
+
+    monkeypatch.setattr(Store, "newest_of", counting)
+    with Store.open(tmp_path / "lab.db") as opened:
+        for place, one in enumerate(made.results()):
+            if place < 2 * (40 - n_alone) or place % 2:
+                opened.put(one)
+        found = compare(opened, Filter(), by="storage")
+        assert list(dict.fromkeys(looked_at)) == asked
+        assert found == compare_measured(opened, measured_of(named(opened.summaries())), by="storage")
+    assert [one.comparison.n_pairs for one in found[1]] == [70]

@@ -17,6 +17,7 @@ from arrowroot_lab.statistics import (
     CONFIDENCE,
     LEAST_CHANGE,
     LEAST_HISTORY,
+    InTurns,
     Verdict,
     bound_rank,
     changes,
@@ -171,6 +172,34 @@ def test_samples_that_are_not_counted_have_no_pair_and_the_repeated_one_takes_th
     pairs = paired(before[:1], now[:1])
     assert [pair.turn for pair in pairs] == [1, 2, 3, 5, 6]
     assert len({round(pair.ratio, 6) for pair in pairs}) == 1
+
+
+#: Samples in the order of their turns, as nearly all are: seconds from one to the next, its value and its trace.
+STEPS = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from([None, 0, 1, 5]), st.sampled_from([None, "a", "b"])),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(st.lists(STEPS, min_size=2, max_size=2), st.integers(0, 2))
+def test_samples_in_order_have_the_pairs_that_any_samples_have(sides, lag_s):
+    def side(steps, second):
+        seconds = itertools.accumulate((step for step, _, _ in steps), initial=second)
+        return [
+            Taken(turn, f"2026-10-01T00:00:{at:02}.000Z", (value,), trace)
+            for (turn, (_, value, trace)), at in zip(enumerate(steps), seconds, strict=False)
+        ]
+
+    one, other = side(sides[0], 0), side(sides[1], lag_s)
+    whole = (one, other), (one[: len(other)], other[: len(one)])
+    for before, now in whole:
+        told = InTurns([("run", before)], [("run", now)])
+        # A second result that has no turn in common changes no pair, and its side is looked at turn by turn.
+        further = ("run", [Taken(99, "2026-10-02T00:00:00.000Z", (1,), None)])
+        slowly = InTurns([("run", before), further], [("run", now)])
+        for with_zeros in (False, True):
+            assert told.pairs(with_zeros=with_zeros) == slowly.pairs(with_zeros=with_zeros)
 
 
 def test_samples_of_one_trace_in_virtual_time_are_exact():

@@ -120,19 +120,43 @@ def compare(
 
 def _in_turns(store: Store, where: Filter, chosen: Sequence[_Sides]) -> list[_Sides]:
     """Return cases whose sides are of newest results, each with what else was measured of it while there were both."""
-    asked: dict[str | None, dict[int, Measured]] = {}
-    for _, sides in chosen:
+    # Results chosen by other things than their series may be older than the newest of it.
+    if where.run or where.outcome or where.reading or where.until:
+        return _with_others(store, where, chosen, [None] * len(chosen))
+    at_first = [min(_LOOKED_AT, _n_runs(sides)) for _, sides in chosen]
+    found = _with_others(store, where, chosen, at_first)
+    # Rows cost most of a comparison: more are looked at only of those whose newest ones are not those of both sides.
+    few = [
+        at for at, (_, sides) in enumerate(found) if at_first[at] < _LOOKED_AT and not _shared_runs(sides)[1]
+    ]
+    more = _with_others(store, where, [chosen[at] for at in few], [_LOOKED_AT] * len(few))
+    for at, sides in zip(few, more, strict=True):
+        found[at] = sides
+    return found
+
+
+def _n_runs(sides: Sequence[Sequence[Measured]]) -> int:
+    """How many runs have pairs enough, if all are as the newest one."""
+    n_counted = min(side[0].row.n_counted for side in sides)
+    return min(MAX_RUNS, -(-MAX_PAIRS // n_counted)) if n_counted else MAX_RUNS
+
+
+def _with_others(
+    store: Store, where: Filter, chosen: Sequence[_Sides], n: Sequence[int | None]
+) -> list[_Sides]:
+    """Return cases with so many of the newest results of each of their sides; None: all."""
+    asked: dict[tuple[str | None, int | None], dict[int, Measured]] = {}
+    for (_, sides), most in zip(chosen, n, strict=True):
         ends = [side[0].row.created_at for side in sides]
         last = _later(min(ends))
         for side, end in zip(sides, ends, strict=True):
             # Most are measured to this day; of one that went on alone the newest results have no pairs.
-            asked.setdefault(last if end > last else None, {}).update({one.row.id: one for one in side})
-    # Results chosen by other things than their series may be older than the newest of it.
-    n = None if where.run or where.outcome or where.reading or where.until else _LOOKED_AT
+            until = last if end > last else None
+            asked.setdefault((until, most), {}).update({one.row.id: one for one in side})
     found: dict[tuple[str, ...], dict[str, Measured]] = {}
-    for until, like in asked.items():
+    for (until, most), like in asked.items():
         axes = {_key(one.row): one.axes for one in like.values()}
-        for row in store.newest_of(like, where, _OF_SIDE, n, until):
+        for row in store.newest_of(like, where, _OF_SIDE, most, until):
             key = _key(row)
             found.setdefault(key, {})[row.uuid] = Measured(row, axes[key])
     return [(values, [_whole(side, found) for side in sides]) for values, sides in chosen]
@@ -284,12 +308,12 @@ def _compared_of(both: list[list[Measured]], by: str) -> list[list[Measured]]:
     """The results of both sides that are compared."""
     if by == "site":
         return [side[:N_NIGHTS] for side in both]
-    runs = _shared_runs(both)
+    runs, _ = _shared_runs(both)
     return [_newest(side, runs) for side in both]
 
 
-def _shared_runs(both: list[list[Measured]]) -> list[str]:
-    """The newest runs that have both sides, as many as give pairs enough."""
+def _shared_runs(both: Sequence[Sequence[Measured]]) -> tuple[list[str], bool]:
+    """The newest runs that have both sides, as many as give pairs enough; and if they do, with no other run between."""
     counted = [Counter[str](), Counter[str]()]
     for side, counts in zip(both, counted, strict=True):
         for one in side:
@@ -297,12 +321,16 @@ def _shared_runs(both: list[list[Measured]]) -> list[str]:
             if run:
                 counts[run] += n_counted
     found: list[str] = []
-    n_pairs = 0
+    n_pairs, are_newest = 0, True
     for run in counted[0]:
-        if run in counted[1] and n_pairs < MAX_PAIRS and len(found) < MAX_RUNS:
+        if n_pairs >= MAX_PAIRS or len(found) >= MAX_RUNS:
+            return found, are_newest
+        if run in counted[1]:
             found.append(run)
             n_pairs += min(counts[run] for counts in counted)
-    return found
+        else:
+            are_newest = False
+    return found, are_newest and (n_pairs >= MAX_PAIRS or len(found) >= MAX_RUNS)
 
 
 def _newest(side: list[Measured], runs: Sequence[str]) -> list[Measured]:
