@@ -74,8 +74,10 @@ from arrowroot._storage.url import split_url
 
 if TYPE_CHECKING:
     from arrowroot._api.attributes import AttributeSet, AttributeSets
+    from arrowroot._api.dataset import Dataset, dataset
     from arrowroot._api.index import Indexed, index, pick
     from arrowroot._api.partitions import Partition, partitions
+    from arrowroot._api.polars_source import scan_root
     from arrowroot._api.scan_files import Friends, scan
     from arrowroot._api.tree_column import TreeColumn
     from arrowroot._cost.accounts import Account
@@ -119,6 +121,7 @@ __all__ = [
     "CorruptFileError",
     "CutShortWarning",
     "DamagedReplicaWarning",
+    "Dataset",
     "Directory",
     "EntryList",
     "EventIndex",
@@ -196,6 +199,7 @@ __all__ = [
     "__version__",
     "configuration",
     "create",
+    "dataset",
     "debug_build",
     "index",
     "merge",
@@ -203,6 +207,7 @@ __all__ = [
     "partitions",
     "pick",
     "scan",
+    "scan_root",
     "skim",
     "split_url",
     "write",
@@ -221,6 +226,7 @@ _LAZY = {
     "Account": "_cost.accounts",
     **dict.fromkeys(("AttributeSet", "AttributeSets"), "_api.attributes"),
     "AttributeWriter": "_writing.attributes",
+    **dict.fromkeys(("Dataset", "dataset"), "_api.dataset"),
     **dict.fromkeys(("Indexed", "index", "pick"), "_api.index"),
     **dict.fromkeys(("Partition", "partitions"), "_api.partitions"),
     "__commit__": "_version",
@@ -234,6 +240,7 @@ _LAZY = {
     "Profile": "_objects.profile",
     **dict.fromkeys(("Named", "Parameter", "Text"), "_objects.simple"),
     **dict.fromkeys(("Friends", "scan"), "_api.scan_files"),
+    "scan_root": "_api.polars_source",
     "LeftOut": "_passes.left_out",
     "Skimmed": "_skimming.report",
     "skim": "_skimming.skim",

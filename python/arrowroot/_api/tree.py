@@ -105,6 +105,7 @@ class Tree(TreeMetadata):
         self._file_of_friend = file_of_friend
         #: Size in bytes and UUID of the file.
         self.file_identity = file_identity
+        self._entry_bytes: dict[str, float] | None = None
         #: The tree with its friends; None: it has none.
         self._chain: WithFriends | None = None
 
@@ -399,7 +400,9 @@ class Tree(TreeMetadata):
 
     def entry_bytes(self) -> dict[str, float]:
         """Return the estimated bytes that an entry of each column takes in memory on average."""
-        return {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
+        if self._entry_bytes is None:
+            self._entry_bytes = {b.path: b.memory_bytes / max(1, b.n_entries) for b in self.branches}
+        return self._entry_bytes
 
     @takes(FindOptions.__annotations__, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def entries_where(

@@ -11,7 +11,7 @@ from arrowroot._render import shown
 from arrowroot._select.columns import by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -292,6 +292,11 @@ class AllOf:
         return cast("Mask", np.logical_and.reduce([one.mask(batch, entry_of) for one in self._filters]))
 
 
+def _paths_of(branches: Iterable[Candidate]) -> list[str]:
+    """Return the paths of what can be read; a friend's column may go by two names, with its alias and without."""
+    return list(dict.fromkeys(b.path for b in branches if not b.is_group and b.unsupported is None))
+
+
 class ArrowFilter:
     """A filter that is an expression of ``pyarrow.compute``; its fields are the paths of columns."""
 
@@ -309,9 +314,11 @@ class ArrowFilter:
             raise InvalidRequestError(
                 f"filter: {self.text}: name the columns; fields by number are not taken"
             )
-        # A friend's column may go by two names, with its alias and without: it counts once.
-        paths = list(dict.fromkeys(b.path for b in branches if not b.is_group and b.unsupported is None))
-        self.columns = self._needed(schema_of(paths))
+        # A text has the names of a few columns, mostly: the types of all others are not worked out then.
+        schema = schema_of(_paths_of(branch for branch in branches if branch.path in self.text))
+        if not schema.names or not self._is_bound(schema, schema.names):
+            schema = schema_of(_paths_of(branches))
+        self.columns = self._needed(schema)
         if not self.columns:
             raise FilterError(f"{self.text}: it names no column", "", 0, 0)
 

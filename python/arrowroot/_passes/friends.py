@@ -159,8 +159,8 @@ class Friend:
             first, end = (min(number, n_there) for number in entries)
             return WithHoles(self.part.source(paths, (first, end), shared), entries[1] - entries[0])
         numbers = np.arange(*entries) if isinstance(entries, tuple) else entries
-        places = np.flatnonzero((numbers >= 0) & (numbers < n_there))
-        return WithHoles(self.part.source(paths, numbers[places], shared), len(numbers), places)
+        indices = np.flatnonzero((numbers >= 0) & (numbers < n_there))
+        return WithHoles(self.part.source(paths, numbers[indices], shared), len(numbers), indices)
 
     def entries(
         self, of_main: tuple[int, int] | npt.NDArray[np.int64], options: Options

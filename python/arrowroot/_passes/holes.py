@@ -23,13 +23,13 @@ class WithHoles:
     """A pass over entries of which another pass delivers those that are there; columns of the others are null."""
 
     def __init__(
-        self, source: EnginePass, n_entries: int, places: npt.NDArray[np.int64] | None = None
+        self, source: EnginePass, n_entries: int, indices: npt.NDArray[np.int64] | None = None
     ) -> None:
-        """``places``: of those that the source delivers among the entries to deliver; None: the first ones."""
+        """``indices``: of those that the source delivers among the entries to deliver; None: the first ones."""
         self._source = source
         self._n_entries = n_entries
         self._n_there = source.num_entries
-        self._places = places
+        self._indices = indices
         self._n_delivered = self._n_taken = 0
         self._rest: pa.RecordBatch | None = None
 
@@ -56,16 +56,18 @@ class WithHoles:
         if begin == self._n_entries:
             return None
         rest = self._rest
-        if rest is None and self._n_taken < self._n_there:
+        while (rest is None or not rest.num_rows) and self._n_taken < self._n_there:
             batch = self._source.next_batch()
-            rest = None if batch is None else import_batch(batch, self._source)
+            if batch is None:
+                return None
+            rest = import_batch(batch, self._source)
         n_here = 0 if rest is None else rest.num_rows
-        places = self._next_places(n_here) - begin
-        if n_here and int(places[-1]) == n_here - 1:
+        indices = self._next_indices(n_here) - begin
+        if n_here and int(indices[-1]) == n_here - 1:
             n_rows = n_here  # none is lacking among these
         else:
-            n_rows = min(_MAX_ENTRIES, int(places[-1]) + 1 if n_here else self._n_entries - begin)
-        n_used = int(np.searchsorted(places, n_rows))
+            n_rows = min(_MAX_ENTRIES, int(indices[-1]) + 1 if n_here else self._n_entries - begin)
+        n_used = int(np.searchsorted(indices, n_rows))
         self._n_delivered += n_rows
         self._n_taken += n_used
         if rest is None:
@@ -77,19 +79,19 @@ class WithHoles:
             columns = rest.slice(0, n_rows).columns
         else:
             is_lacking = np.ones(n_rows, dtype=np.bool_)
-            is_lacking[places[:n_used]] = False
+            is_lacking[indices[:n_used]] = False
             rows = np.zeros(n_rows, dtype=np.int64)
-            rows[places[:n_used]] = np.arange(n_used)
-            indices = pa.array(rows, mask=is_lacking)
-            columns = pc.take(rest, indices, memory_pool=pa.system_memory_pool()).columns
+            rows[indices[:n_used]] = np.arange(n_used)
+            from_rest = pa.array(rows, mask=is_lacking)
+            columns = pc.take(rest, from_rest, memory_pool=pa.system_memory_pool()).columns
         return pa.RecordBatch.from_arrays(columns, schema=self.schema())
 
-    def _next_places(self, n: int) -> npt.NDArray[np.int64]:
-        """Return the places of the next entries that are there."""
+    def _next_indices(self, n: int) -> npt.NDArray[np.int64]:
+        """Return the indices of the next entries that are there."""
         import numpy as np
 
         end = self._n_taken + n
-        return np.arange(self._n_taken, end) if self._places is None else self._places[self._n_taken : end]
+        return np.arange(self._n_taken, end) if self._indices is None else self._indices[self._n_taken : end]
 
     def place(self) -> str:
         return self._source.place()
@@ -113,6 +115,6 @@ class WithHoles:
     def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
         import numpy as np
 
-        if self._places is None:
+        if self._indices is None:
             return self._source.needed_bytes(rows[rows < self._n_there])
-        return self._source.needed_bytes(np.flatnonzero(np.isin(self._places, rows)))
+        return self._source.needed_bytes(np.flatnonzero(np.isin(self._indices, rows)))
