@@ -75,6 +75,11 @@ class LumiMask:
     def __repr__(self) -> str:
         return f"<LumiMask {printable(self.name)}: {counted(self._n_runs, 'run')}>"
 
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """First and last block of each range, as numbers that have the run in their upper 32 bits."""
+        return list(zip(self._first.tolist(), self._last.tolist(), strict=True))
+
     def columns_in(self, has: Callable[[str], bool], where: str) -> tuple[str, str]:
         """Return the columns of run and block of a tree. Raises: NoSuchColumnError if it has none of the usual ones."""
         found = next((names for names in _COLUMNS if all(map(has, names))), None)

@@ -27,6 +27,11 @@ class Rule:
         #: Texts that stood for something.
         self._used: set[str] = set()
 
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return repr(self._texts) if self._carries else "none"
+
     def takes(self, path: str) -> bool:
         """Return whether a table or an object of that path is carried."""
         if not self._carries:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._api.opening import open as open_file
 from arrowroot._api.tree import Tree
-from arrowroot._errors import CorruptFileError, InvalidRequestError, StorageError
+from arrowroot._errors import (
+    CorruptFileError,
+    InvalidRequestError,
+    NotFoundError,
+    SchemaMismatchError,
+    StorageError,
+    UnsupportedError,
+)
 from arrowroot._objects.record import kind_text
 from arrowroot._passes.ahead import in_order
 from arrowroot._render import shown
@@ -22,6 +29,8 @@ if TYPE_CHECKING:
 
     from arrowroot._api.file import File
 
+#: Errors that an input is at fault for, not the request.
+OF_INPUTS = (CorruptFileError, StorageError, NotFoundError, SchemaMismatchError, UnsupportedError)
 #: Remote files that are opened ahead.
 _N_AHEAD = 8
 

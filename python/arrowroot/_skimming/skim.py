@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arrowroot._arguments import explain, takes
-from arrowroot._errors import (
-    CorruptFileError,
-    InvalidRequestError,
-    NoSuchColumnError,
-    NotFoundError,
-    SchemaMismatchError,
-    StorageError,
-    UnsupportedError,
-)
-from arrowroot._filter.bind import AllOf
+from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._layout.layout import OF_LAYOUT
 from arrowroot._options import Options
-from arrowroot._passes.filtered import FilteredSource, taken
-from arrowroot._passes.source import batches_of
 from arrowroot._render import shown
-from arrowroot._select.events import EventList
+from arrowroot._saving.lock import held
+from arrowroot._select.events import EventList, place_of
 from arrowroot._select.lumi import LumiMask
 from arrowroot._sizes import checked_count, parse_size
-from arrowroot._skimming.carrying import Objects, Rule, other_trees, sums_of
-from arrowroot._skimming.flow import EventFilter, Flow
-from arrowroot._skimming.inputs import check_outputs, opened
-from arrowroot._skimming.outputs import OutputOptions, Outputs, Portion
+from arrowroot._skimming.carrying import Objects, Rule
+from arrowroot._skimming.inputs import OF_INPUTS, check_outputs, opened
+from arrowroot._skimming.outputs import OutputOptions, Outputs
+from arrowroot._skimming.parts import Parts, make_part
+from arrowroot._skimming.reading import Reading, Request
 from arrowroot._skimming.report import Skimmed, SkimmedInput, SkimmedOutput, together
 from arrowroot._skimming.spool import Spool
-from arrowroot._skimming.tables import Style, table_of
+from arrowroot._skimming.tables import Style
 from arrowroot._storage.config import StorageOptions
 from arrowroot._storage.filesets import fileset
 from arrowroot._storage.url import split_url
@@ -41,52 +33,24 @@ from arrowroot._writing.location import path_of_root
 from arrowroot._writing.options import CheckedOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from concurrent.futures import Executor, Future
     from typing import Literal
 
     from typing_extensions import Unpack
 
-    from arrowroot._api.chain import Chain
-    from arrowroot._filter.bind import Filter, FilterLike
+    from arrowroot._filter.bind import FilterLike
     from arrowroot._layout.layout import LayoutLike, Unsaid
     from arrowroot._layout.settings import Compression, Flush
     from arrowroot._select.columns import Columns
     from arrowroot._select.lumi import LumiMaskLike
     from arrowroot._skimming.inputs import OpenInput
-    from arrowroot._skimming.tables import InputTable
+    from arrowroot._skimming.outputs import Portion
     from arrowroot._storage.filesets import Files
     from arrowroot._storage.url import Location
 
 #: Columns in which CMS's NanoAOD of simulated events records sums of all that were generated.
 NANOAOD_SUMS = ("Runs:genEventCount", "Runs:genEventSumw")
-#: Errors that an input is at fault for, not the request.
-_OF_INPUTS = (CorruptFileError, StorageError, NotFoundError, SchemaMismatchError, UnsupportedError)
-
-
-class _Request(NamedTuple):
-    """All that is asked for, checked as far as that is possible before an input is open."""
-
-    files: list[tuple[str, str | None]]
-    #: Path, name of the table if it gets another, and condition of each output.
-    outputs: list[tuple[str, str | None, FilterLike]]
-    columns: Columns
-    #: Named conditions, one after the other.
-    cuts: list[tuple[str, FilterLike]]
-    lumi_mask: LumiMask | None
-    pick: EventList | None
-    weight: str | None
-    sums: Sequence[str]
-    rule: Rule
-    skips_bad: bool
-    read: Options
-    write: OutputOptions
-    storage: Mapping[str, Any]
-
-    @property
-    def chooses(self) -> bool:
-        """True if some entries may be left out."""
-        has_own = any(condition is not None for _, _, condition in self.outputs)
-        return bool(self.cuts) or self.lumi_mask is not None or self.pick is not None or has_own
 
 
 @takes(StorageOptions.__annotations__, unlisted=StorageOptions.__annotations__)
@@ -113,6 +77,8 @@ def skim(
     reproducible: bool = False,
     n_threads: int = 0,
     buffers: int | str = BUFFERS,
+    resume: bool = False,
+    executor: Executor | None = None,
     progress: Callable[[int, int, str], None] | None = None,
     **storage: Unpack[StorageOptions],
 ) -> Skimmed:
@@ -135,6 +101,11 @@ def skim(
     on_bad_input: "fail", or "skip": leave an input out that cannot be read to its end, or has other columns than the
         first, with all its entries; the report names it.
     layout: None said: trees stay trees and RNTuples RNTuples, each column with its codec.
+    resume: keep what is wanted of each input, once it was read, in the directory "OUTPUT.parts" until the outputs are
+        there. The same skim takes it from there if it is called again: after an error, a kill, or for more inputs. An
+        input that has changed since is read again.
+    executor: reads inputs in parallel, one in each call, and implies ``resume``: an ``Executor`` of
+        ``concurrent.futures``, or ``client.get_executor()`` of Dask, whose workers see the inputs and that directory.
     progress: called with the number of inputs done, of all, and the next one.
 
     Outputs are there when all of them are whole; an error leaves none, and older files are what they were. Entries do
@@ -154,7 +125,7 @@ def skim(
     n_threads = checked_count(n_threads, "n_threads")
     if on_bad_input not in ("fail", "skip"):
         raise InvalidRequestError(f"on_bad_input: expected 'fail' or 'skip', got {shown(on_bad_input)}")
-    request = _Request(
+    request = Request(
         fileset(inputs, tree).files,
         _outputs_of(output, outputs),
         columns,
@@ -171,8 +142,14 @@ def skim(
     )
     check_outputs([path for path, _, _ in request.outputs], request.files)
     renamed = {number: name for number, (_, name, _) in enumerate(request.outputs) if name is not None}
-    with Outputs([path for path, _, _ in request.outputs], renamed, request.write) as made:
-        return _Skim(request, made).run(progress)
+    with ExitStack() as stack:
+        parts = None
+        if resume or executor is not None:
+            path = Path(f"{request.outputs[0][0]}.parts")
+            stack.enter_context(held(path, f"skimming to {request.outputs[0][0]}"))
+            parts = Parts(path, request)
+        made = stack.enter_context(Outputs([path for path, _, _ in request.outputs], renamed, request.write))
+        return _Skim(request, made, parts, executor).run(progress)
 
 
 explain(skim, ("compression", "flush", "basket_size", "page_size"), write.__doc__)
@@ -208,109 +185,19 @@ def _outputs_of(
     return found
 
 
-class _Reading:
-    """One input: what is asked for, bound to its tree, and what was counted so far."""
-
-    def __init__(
-        self, request: _Request, given: OpenInput, main: str, first: Callable[[str], InputTable | None]
-    ) -> None:
-        """``main``: the path of the skimmed tree in the first input; ``first``: a table as that has it."""
-        self.given = given
-        self._request = request
-        self._first = first
-        self.table: InputTable | None = None
-        self.events: EventFilter | None = None
-        self.flow = self._unbound()
-        try:
-            self.table = table_of(given.tree, main, request.columns, request.read, first(main))
-            if self.table is not None:
-                self.flow = self._flow(self.table.chain)
-        except NoSuchColumnError:
-            # Files without events often have fewer columns.
-            if given.tree.num_entries:
-                raise
-        self.sums = sums_of(given.file, request.sums)
-        self.left_out: list[tuple[str, str]] = []
-
-    def _unbound(self) -> Flow:
-        """Return the cut flow of an input without entries."""
-        request, nothing = self._request, AllOf([])
-        names = [
-            *(["lumi mask"] if request.lumi_mask is not None else []),
-            *(["pick"] if request.pick is not None else []),
-        ]
-        names += [name for name, _ in request.cuts]
-        return Flow(
-            [(name, nothing) for name in names],
-            [(path, None) for path, _, _ in request.outputs],
-            request.weight,
-        )
-
-    def _flow(self, chain: Chain) -> Flow:
-        request = self._request
-        conditions: list[tuple[str, Filter]] = []
-        if request.lumi_mask is not None:
-            conditions.append(("lumi mask", chain.bound_mask(request.lumi_mask)))
-        if request.pick is not None:
-            names = request.pick.columns_in(chain.tree.has_branch, chain.location)
-            self.events = EventFilter(request.pick, chain.id_paths(names))
-            conditions.append(("pick", self.events))
-        conditions += [(name, chain.bound(condition, request.read)) for name, condition in request.cuts]
-        outputs = [
-            (path, None if condition is None else chain.bound(condition, request.read))
-            for path, _, condition in request.outputs
-        ]
-        weight = None if request.weight is None else chain.id_paths([request.weight])[0]
-        return Flow(conditions, outputs, weight)
-
-    def portions(self) -> Iterator[Portion]:
-        """Yield the entries that are wanted, and those of other trees."""
-        if self.table is not None:
-            self.left_out += self.table.left_out
-            yield Portion(self.table, None)
-            yield from self._selected(self.table)
-        for path, tree in other_trees(self.given.file, self.given.tree.path, self._request.rule):
-            table = table_of(tree, path, None, self._request.read, self._first(path))
-            if table is not None:
-                self.left_out += table.left_out
-                yield Portion(table, None)
-                source = tree.source(table.columns, None, self._request.read)
-                yield from (Portion(table, batch) for batch in batches_of(source))
-        self.given.check_unchanged()
-
-    def _selected(self, table: InputTable) -> Iterator[Portion]:
-        """Yield the entries of the skimmed tree that the outputs want."""
-        chain, flow, read = table.chain, self.flow, self._request.read
-        if flow.columns:
-            filtered = chain.filtered(flow, table.columns, None, read)
-            batches = batches_of(FilteredSource(chain.source, filtered, read))
-        else:
-            batches = batches_of(chain.source(table.columns, None, read))
-            flow.count_all(table.tree.num_entries)
-        for batch in batches:
-            wanted = flow.wanted(batch.num_rows)
-            if wanted is None:
-                yield Portion(table, batch)
-                continue
-            for number, mask in enumerate(wanted):
-                rows = np.flatnonzero(mask)
-                if len(rows) == batch.num_rows:
-                    yield Portion(table, batch, number)
-                elif len(rows):
-                    yield Portion(table, taken(batch, rows), number)
-
-    @property
-    def report(self) -> SkimmedInput:
-        """The counts, once all was read."""
-        return SkimmedInput(self.given.url, self.flow.cuts, self.flow.of_outputs, self.sums)
-
-
 class _Skim:
     """A skim on its way."""
 
-    def __init__(self, request: _Request, outputs: Outputs) -> None:
+    def __init__(
+        self, request: Request, outputs: Outputs, parts: Parts | None, executor: Executor | None
+    ) -> None:
+        """``parts``: keeps what is wanted of each input; ``executor``: makes them."""
         self._request = request
         self._outputs = outputs
+        self._parts = parts
+        self._executor = executor
+        #: The parts that are being made, by the number of the input; none before a tree was found.
+        self._made: dict[int, Future[None]] = {}
         self._objects = Objects(request.rule)
         #: The path of the skimmed tree in the first input.
         self._main: str | None = None
@@ -322,14 +209,21 @@ class _Skim:
 
     def run(self, progress: Callable[[int, int, str], None] | None) -> Skimmed:
         """Read all inputs and publish the outputs."""
+        try:
+            return self._run(progress)
+        finally:
+            for part in self._made.values():
+                part.cancel()
+
+    def _run(self, progress: Callable[[int, int, str], None] | None) -> Skimmed:
         files = self._request.files
         last: Exception | None = None
         for number, (url, give) in enumerate(opened(files, self._request.storage)):
             if progress:
                 progress(number, len(files), url)
             try:
-                reading, portions = self._read(give)
-            except _OF_INPUTS as error:
+                reading, portions = self._read(number, give)
+            except OF_INPUTS as error:
                 if not self._request.skips_bad:
                     raise
                 last = error
@@ -340,16 +234,30 @@ class _Skim:
             raise last
         return self._finish()
 
-    def _read(self, give: Callable[[], OpenInput]) -> tuple[_Reading, Iterable[Portion]]:
+    def _read(self, number: int, give: Callable[[], OpenInput]) -> tuple[Reading, Iterable[Portion]]:
         """Begin with an input; read all of it, where it is left out if it is bad."""
         given = give()
-        reading = _Reading(self._request, given, self._main or given.tree.path, self._outputs.first)
+        main = self._main or given.tree.path
+        reading = Reading(self._request, given, main, self._outputs.first)
+        if self._parts is not None:
+            self._submit(number, main)
+            if number in self._made:
+                self._made[number].result()
+            return reading, self._parts.portions(reading)
         portions = reading.portions()
         if self._request.skips_bad:
             return reading, Spool(portions, Path(self._outputs.files[0].path).parent)
         return reading, portions
 
-    def _write(self, reading: _Reading, portions: Iterable[Portion]) -> None:
+    def _submit(self, number: int, main: str) -> None:
+        """Have the parts of an input and of those behind it made, if they are not yet."""
+        if self._executor is None or self._made or self._parts is None:
+            return
+        for index, (url, tree) in list(enumerate(self._request.files))[number:]:
+            work = (self._parts.directory, self._request, (place_of(url), tree or main), main)
+            self._made[index] = self._executor.submit(make_part, *work)
+
+    def _write(self, reading: Reading, portions: Iterable[Portion]) -> None:
         given = reading.given
         self._main = self._main or given.tree.path
         is_only = len(self._request.files) == 1
@@ -380,6 +288,8 @@ class _Skim:
         written = together(one.of_outputs for one in self._inputs)
         carried = {name: outputs.num_entries(name, 0) for name in outputs.tables if name != main}
         sizes = outputs.publish()
+        if self._parts is not None:
+            self._parts.remove()
         return Skimmed(
             [SkimmedOutput(*cut, n_bytes) for cut, n_bytes in zip(written, sizes, strict=True)],
             self._inputs,

@@ -26,6 +26,7 @@ examples:
   arrowroot skim run7.root:Events --output 'mu.root=nMuon > 0' --output all.root
   arrowroot skim 'data/*.root:Events' out.root --lumi-mask Cert.json
   arrowroot skim 'data/*.root:Events' out.root --pick events.txt
+  arrowroot skim @files.txt out.root --tree Events --filter 'nMuon >= 2' --resume
 """
 
 
@@ -82,6 +83,11 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
         choices=("fail", "skip"),
         default="fail",
         help="skip: leave out an input that cannot be read, with all its entries; exit code 4",
+    )
+    skim.add_argument(
+        "--resume",
+        action="store_true",
+        help="keep what is wanted of each input in OUT.parts until OUT is there; the same command goes on from there",
     )
     skim.add_argument("--json", action="store_true", help="say as JSON what was written, and the cut flow")
     add_style(skim, "as the input", "ROOT's", is_planned=False)

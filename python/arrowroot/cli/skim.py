@@ -56,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
             sums=options.sum,
             carry=_carried(options.carry),
             on_bad_input=options.on_bad_input,
+            resume=options.resume,
             reproducible=options.reproducible,
             n_threads=options.threads,
             progress=progress,
