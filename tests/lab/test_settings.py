@@ -50,6 +50,7 @@ class Run:
     day: int = 0
     site: str = "RAL"
     version: str = "0.2.0"
+    engine: str = "arrowroot"
     place: str | None = None
     #: Options of the default that a file set.
     set_by_others: tuple[str, ...] = ()
@@ -84,7 +85,7 @@ class Run:
         )
         return Result(
             case={
-                "dataset": "d", "layout": "l", "dataset_name": "nanoaod", "storage": kind, "engine": "arrowroot",
+                "dataset": "d", "layout": "l", "dataset_name": "nanoaod", "storage": kind, "engine": self.engine,
                 "storage_name": self.storage, "workload": {"kind": "read", "columns": [workload]},
                 "workload_name": workload, "strategy": strategy, "threads": 1, "workers": 1,
             },
@@ -282,9 +283,10 @@ def test_on_five_of_six_planted_storages_the_gain_is_the_expected_one():
 
 
 def test_a_site_without_such_results_is_told_what_measures_them(settings):
-    done, told = settings(Run(((AUTO, 1.0),)))
-    assert (done.returncode, told) == (2, None)
-    assert "arrowroot lab run campaigns/settings.toml measures them" in " ".join(done.stderr.split())
+    for run in (Run(((AUTO, 1.0),)), Run(((AUTO, 1.0), (TREECACHE, 0.5)), engine="root")):
+        done, told = settings(run)
+        assert (done.returncode, told) == (2, None)
+        assert "arrowroot lab run campaigns/settings.toml measures them" in " ".join(done.stderr.split())
     done, _ = settings(Run(((AUTO, 1.0),), site="FNAL"))
     assert done.returncode == 2
     assert "RAL: no result is of this site; there are FNAL" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    options.site, options.engine, options.outcome = options.measured_at, settings.engine().name, "ok"
+    options.site, options.engine, options.outcome = options.measured_at, "", "ok"
     site, place = options.measured_at, options.output
     writing.check_place(place)
     is_ours = place.is_file() and place.read_bytes().startswith(settings.HEAD.encode())
@@ -58,7 +59,9 @@ def run(options: argparse.Namespace) -> int:
     with asking.opened(options) as store:
         if site not in (known := store.names("site")):
             raise RequestError(f"{site}: no result is of this site; there are {', '.join(known) or 'none'}")
-        found, notes = settings.advise(store, asking.filter_from(options, store))
+        # A site that has no results of the engine is told what measures them.
+        where = replace(asking.filter_from(options, store), engine=(settings.engine().name,))
+        found, notes = settings.advise(store, where)
     text = settings.config(found, site, now()[:10])
     if text:
         writing.to_file(place, text)
