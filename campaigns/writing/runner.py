@@ -44,7 +44,8 @@ def program(path: Path) -> str:
     """Return the path of a program. Raises: UnsupportedError if it was not compiled."""
     if not path.exists():
         raise UnsupportedError(
-            f"{path.name} is not in {path.parent}: python -m bench.programs compiles it in a clone of arrowroot, with cargo"
+            f"{path.name} is not in {path.parent}: python -m bench.programs compiles it in a clone of arrowroot, with "
+            "cargo"
         )
     return str(path)
 
