@@ -36,6 +36,7 @@ __all__ = [
     "CorruptFileError",
     "CutShortWarning",
     "DamagedReplicaWarning",
+    "DrawDiffersWarning",
     "FewReadersWarning",
     "FilterError",
     "IndexLeftOutWarning",
@@ -231,7 +232,7 @@ class SchemaMismatchError(InvalidRequestError):
 
 
 class FilterError(InvalidRequestError):
-    """A filter cannot be understood or computed; the message shows where, and ``start`` and ``end`` say it.
+    """A filter, or another expression, cannot be understood or computed; the message shows where.
 
     >>> tree.to_arrow(filter="MET_pt >")
     Traceback (most recent call last):
@@ -240,19 +241,27 @@ class FilterError(InvalidRequestError):
                 ^
     """
 
-    def __init__(self, message: str, expression: str, start: int, end: int) -> None:
-        """``start``, ``end``: the place in ``expression``, half-open, in characters."""
+    def __init__(self, message: str, expression: str, start: int, end: int, of: str = "filter") -> None:
+        """``start``, ``end``: the place in ``expression``, half-open, in characters; ``of``: whose expression it is."""
         self.reason = message
         self.expression = expression
         self.start = start
         self.end = end
-        super().__init__(f"filter: {message}")
+        self.of = of
+        super().__init__(f"{of}: {message}")
         #: Lines to end the message with: the filter, and where in it.
         self.pointed = pointed_at(expression, start, end)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what pickle needs, as a Dask worker sends errors."""
-        return type(self), (self.reason, self.expression, self.start, self.end), self.__dict__
+        return type(self), (self.reason, self.expression, self.start, self.end, self.of), self.__dict__
+
+
+class DrawDiffersWarning(ArrowrootWarning):
+    """A filter selects entries in which an item that it names is missing; TTree::Draw selects none of them.
+
+    >>> warnings.filterwarnings("ignore", category=ar.DrawDiffersWarning)
+    """
 
 
 class DamagedReplicaWarning(ArrowrootWarning):
@@ -501,6 +510,14 @@ def warn_damaged_replica(text: str) -> None:
     The engine calls this.
     """
     warn(text, DamagedReplicaWarning)
+
+
+def warn_of_draw(text: str) -> None:
+    """Warn, at the caller's line, that TTree::Draw selects fewer entries by a condition; ``text`` is that."""
+    warn(
+        f"filter {text[:200]!r}: selects entries without an item that it names, of which TTree::Draw selects none",
+        DrawDiffersWarning,
+    )
 
 
 def warn_recorded_schema(text: str) -> None:

@@ -28,7 +28,7 @@ _COUNT = "tree.num_entries"
 _HISTOGRAM = (
     'np.histogram(tree.to_numpy(["x"], filter="n > 2")["x"], bins=100)  # or hist.Hist(...).fill(...)'
 )
-_DEFINE = 'events = tree.to_awkward(["x", "y"]); events["sum"] = events.x + events.y'
+_DEFINE = 'tree.to_awkward(["sum"], define={"sum": "x + y"})'
 _NEW = 'with ar.create("new.root") as new: new["t"] = data'
 _CHAIN = 'ar.scan(["a.root", "b.root"], tree="t")'
 _PARQUET = 'pyarrow.parquet.write_table(tree.to_arrow(), "new.parquet")'
@@ -183,7 +183,7 @@ _TO_READ = {
     "array_cache object_cache": 'memory_budget="512 MB"',
     "how": _ZIPPED,
     "library": "tree.to_pandas()  # or to_numpy, to_awkward, to_arrow, to_polars",
-    "aliases define": _DEFINE,
+    "aliases": 'define={"sum": "x + y"}',
     "treename tree_name": 'tree="t"',
     "tree treename tree_name ": 'ar.open("events.root")["t"]',
     "recursive": 'columns=["v*"]',
@@ -210,37 +210,24 @@ TO_WRITE = {
 
 #: What filters have instead of functions of ROOT and C++, beside those that differ in a prefix and in capitals alone.
 TO_CALL = {
-    "Any": "any(v > 1)",
-    "All": "all(v > 1)",
-    "Sum": "sum(v) > 1",
-    "Max ROOT::VecOps::Max TMath::MaxElement": "Max$(v) > 1",
-    "Min ROOT::VecOps::Min TMath::MinElement": "Min$(v) > 1",
-    "Alt$": "len(v) > 0 && v[0] > 1",
-    "int Int_t long short floor_int static_cast<int>": "floor(x) > 1",
-    "float double Float_t Double_t": "1.0 * n > 1",
-    "round rint TMath::Nint": "floor(x + 0.5) > 1",
-    "TMath::Power power std::pow": "pow(x, 2) > 1",
-    "TMath::Sq sq square": "x * x > 1",
-    "TMath::Pi M_PI pi": "x > 3.141592653589793",
-    "TMath::E": "x > 2.718281828459045",
-    "TMath::IsNaN isNaN std::isnan": "!isnan(x)",
-    "TMath::Finite std::isfinite": "isfinite(x)",
-    "TMath::Even": "n % 2 == 0",
-    "TMath::Odd": "n % 2 == 1",
-    "strstr": 'contains(text, "a")',
+    "TMath::MaxElement": "Max$(v) > 1",
+    "TMath::MinElement": "Min$(v) > 1",
+    "Int_t long short static_cast<int>": "int(x) > 1",
+    "Float_t Double_t": "float(n) > 1",
+    "power": "x ** 2 > 1",
+    "isNaN": "!isnan(x)",
     "strcmp": 'text == "a"',
-    "mod fmod": "n % 2 == 0",
-    "mean Mean avg average": "sum(v) / len(v) > 1",
+    "mod": "n % 2 == 0",
+    "avg average": "mean(v) > 1",
     "ak.max np.max numpy.max": "Max$(v) > 1",
     "ak.min np.min numpy.min": "Min$(v) > 1",
+    "Combinations ak.combinations ak.cartesian": "any(first(v) > 2 * second(v))",
 }
 #: And instead of methods of a column.
 TO_ASK = {
-    **dict.fromkeys(("size", "length"), "len({})"),
     **{name: f"{name}({{}})" for name in ("any", "all", "sum", "count")},
     "max": "Max$({})",
     "min": "Min$({})",
-    **dict.fromkeys(("at", "front"), "{}[0]"),
 }
 #: Names before a dot or two colons that are of no column.
 _MODULES = ("np", "numpy", "ak", "awkward", "math", "cmath", "pc", "std", "TMath", "ROOT", "ROOT.VecOps")
@@ -256,24 +243,16 @@ TO_JOIN = {
 }
 #: What they have instead of names that are no columns.
 TO_NAME = {
-    "Entry$ LocalEntry$ rdfentry_ tdfentry_ entry": "entries=slice(0, 5)",
+    "LocalEntry$ tdfentry_ entry": "entries=slice(0, 5)  # or Entry$ < 5, with a condition on a column",
     "Iteration$": "any(v > 1)",
-    "M_PI pi TMath::Pi": "x > 3.141592653589793",
     "None null nullptr nan NaN": "!isnan(x)",
-    "True": "true",
-    "False": "false",
 }
 #: And instead of signs, which these patterns find where a filter cannot be understood.
 TO_SIGN = {
-    r"\*\*": "pow(x, 2) > 1",
-    r"<<|>>": "n * pow(2, 3) > 1",
-    r"~": "!(x > 1)",
-    r"@?[\w.]+\.(size|length)\(": "len(v) > 1",
     r"@\w+": 'x > 1  # a value of Python: filter=f"x > {cut}"',
-    r"\[\s*\]": "v[0] > 1  # or any(v > 1), all(v > 1), sum(v) > 1",
     r"<>": "x != 1",
     r"\[\s*:[^]]*\]?": "len(v) > 1 && v[0] != v[1]",
-    r"[?:]": "(x > 1 && n > 2) || (x <= 1 && n > 3)",
+    r":": "n > 2 ? x > 1 : x > 3",
     r"->": "muon.pt > 1",
     r";": "x > 1 && n > 2",
 }
@@ -433,15 +412,12 @@ def for_word(word: str) -> str | None:
 
 
 def for_column(text: str, known: Collection[str]) -> str:
-    """Return what to write instead of a text that names no column, but several, a pattern or an expression; else ""."""
+    """Return what to write instead of a text that names no column, but several or a pattern; else ""."""
     if pattern := re.fullmatch(r"(?s)/(.+)/[a-z]*", text):
         return f": a regular expression is written re.compile({pattern[1]!r}), or filter_name={text!r}"
     parts = [part for part in re.split(r"[\s,:;]+", text) if part]
     if len(parts) > 1 and all(part in known for part in parts):
         return f": several are a list: write {parts}"
-    named = [name for name in dict.fromkeys(re.findall(r"[^\W\d][\w.]*", text)) if name in known]
-    if named and re.search(r"[-+*/()]", text):
-        return f": expressions are not computed: write events = tree.to_awkward({named}), and compute with its fields"
     return ""
 
 

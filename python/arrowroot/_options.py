@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     Strings = Literal["utf8", "replace", "binary"]
     #: In which order baskets are needed.
     Order = Literal["cluster", "entry"]
+    #: Expressions by the names of the columns that they are.
+    Define = Mapping[str, str] | None
 
 #: Default size of a batch's values, and bound on the memory of a pass, in bytes.
 BATCH_SIZE = "64 MB"
 #: A smaller size without a unit is taken for a number of entries.
 _SMALLEST_BARE_BYTES = parse_size("64 kB")
 MEMORY_BUDGET = "512 MB"
-NO_WHOLE_BRANCHES = "assemble and raw: not with a filter, nor with friends"
+NO_WHOLE_BRANCHES = "assemble and raw: not with a filter, computed columns, nor with friends"
 _DEFAULTS = {
     "memory_budget": MEMORY_BUDGET,
     "n_threads": 0,
@@ -62,6 +64,7 @@ class FindOptions(ResourceOptions, total=False):
     entries: Entries
     strings: Strings
     lumi_mask: LumiMaskLike | None
+    define: Define
 
 
 class ReadOptions(FindOptions, total=False):
@@ -88,6 +91,9 @@ class ScanOptions(ReadOptions, PassOptions, total=False):
     filter: keeps the entries for which a condition holds: text as "nMuon >= 2 && Muon_pt[0] > 20" (the guide has
         the grammar), or a ``pyarrow.compute`` expression. Its columns are read first, the others only where it
         selected something.
+    define: columns that are computed, by their names: ``{"m": "sqrt(E**2 - p**2)"}``, each in terms of columns, and of
+        definitions before it; lists item by item. ``columns`` and ``filter`` may name them; without ``columns``, all
+        are delivered. ``columns`` may have expressions themselves.
     lumi_mask: a list of good runs: keeps the entries whose luminosity block it has. The path of a JSON file as CMS's,
         or ranges of blocks by run, both ends included: ``{"273158": [[1, 1279]]}``. The columns are ``run`` and
         ``luminosityBlock``, or others that are usual.
@@ -181,7 +187,7 @@ class Options(NamedTuple):
         )
 
     def refuse_whole_branches(self) -> None:
-        """Raise InvalidRequestError if whole objects or bytes are asked for: no filter and no friend knows them."""
+        """Raise InvalidRequestError if whole objects or bytes are asked for: no filter or expression knows them."""
         if self.assemble or self.raw:
             raise InvalidRequestError(NO_WHOLE_BRANCHES)
 

@@ -41,7 +41,7 @@ RULES = {
             r"\bplaces? in (?:the|this|its) (?:list|array|slice)\b",
             r"\bby (?:its|their) places?\b",
         ),
-        types=("crates/format/src/error.rs", "python/arrowroot/_filter/grammar.py"),
+        types=("crates/format/src/error.rs", "python/arrowroot/_expressions/nodes.py"),
     ),
     "piece": Rule(
         comments=(r"\bpieces? of (?:work|a frame|an answer|a URL)\b",),

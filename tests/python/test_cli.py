@@ -295,7 +295,7 @@ import sys
 import arrowroot.cli.perf as perf
 measure = perf.measure
 def checked(*arguments, **options):
-    missing = {"pyarrow.compute", "arrowroot._passes.filtered", "arrowroot._filter.numbers"} - set(sys.modules)
+    missing = {"pyarrow.compute", "arrowroot._passes.filtered", "arrowroot._expressions.evaluation"} - set(sys.modules)
     assert not missing, missing
     return measure(*arguments, **options)
 perf.measure = checked

@@ -36,7 +36,7 @@ TEXTS = {
     "sum(pt * pt) > 2 * weight": lambda r: sum(x * x for x in r["pt"]) > 2 * r["weight"],
     "max(pt[pt < 0]) > -0.5": lambda r: max((x for x in r["pt"] if x < 0), default=-9) > -0.5,
     "good": lambda r: r["good"],
-    "!good & npt > 1": lambda r: not r["good"] and r["npt"] > 1,
+    "!good & (npt > 1)": lambda r: not r["good"] and r["npt"] > 1,
     "run % 7 == 3": lambda r: r["run"] % 7 == 3,
     "(run & 5) == 5": lambda r: r["run"] & 5 == 5,
     "abs(weight) < 0.1": lambda r: abs(r["weight"]) < 0.1,

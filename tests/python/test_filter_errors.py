@@ -11,6 +11,7 @@ import pytest
 import uproot
 
 import arrowroot as ar
+from arrowroot._expressions.scope import Scope
 from arrowroot._filter.bind import bind
 from tests.recorded import session
 
@@ -68,7 +69,7 @@ def test_a_filter_of_many_dots_looks_for_as_few_names_as_for_one_of_some():
         looked_for = []
         text = "x" + ".x" * n_dots
         with pytest.raises(ar.NoSuchColumnError):
-            bind(text, [Column("y", "y")], lambda _: pa.schema([]), "T", looked_for.append)
+            bind(text, Scope([Column("y", "y")], lambda _: pa.schema([]), "T", looked_for.append))
         return len(looked_for)
 
     assert n_looked_for(20_000) == n_looked_for(200)

@@ -41,11 +41,11 @@ class Branch:
 
 
 def mask_of(text, rows=ROWS):
+    from arrowroot._expressions.scope import Scope
     from arrowroot._filter.bind import bind
 
-    bound = bind(
-        text, [Branch(name) for name in rows.column_names], lambda names: rows.select(names).schema, "t"
-    )
+    branches = [Branch(name) for name in rows.column_names]
+    bound = bind(text, Scope(branches, lambda names: rows.select(names).schema, "t"))
     batch = rows.select(bound.columns).combine_chunks().to_batches()[0]
     return bound.mask(batch, lambda row: row).tolist()
 
@@ -159,7 +159,7 @@ def binary(operands, sign, function, strength, *, nulls=False, above=False):
 
 
 def test_extremes_of_draw_pass_over_what_is_not_a_number_but_for_the_first():
-    from arrowroot._filter import lists as _lists
+    from arrowroot._expressions import lists as _lists
 
     nan = float("nan")
     lists = pa.array([[1, nan, 3], [nan, 1], [2, nan], [nan], []], pa.list_(pa.float32()))
@@ -206,7 +206,7 @@ def test_any_text_is_a_filter_or_an_error_of_ours(text):
 
 
 def compound(inside):
-    from arrowroot._filter.grammar import FUNCTIONS
+    from arrowroot._expressions.functions import FUNCTIONS
 
     operators = ["+", "-", "*", "/", "%", "&", "|", "&&", "||", "==", "!=", "<", "<=", ">", ">="]
     return st.one_of(

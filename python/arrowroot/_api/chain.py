@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,17 @@ from arrowroot._select.events import EventList, OnlyTree
 from arrowroot._sizes import parse_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
+    from arrowroot._api.outputs import Outputs
     from arrowroot._api.tree import Tree
+    from arrowroot._expressions.scope import Scope
     from arrowroot._filter.bind import Filter, FilterLike
+    from arrowroot._options import Define
     from arrowroot._passes.filtered import Files, Filtered
     from arrowroot._passes.friends import FriendBranch
     from arrowroot._passes.left_out import LeavingOut
@@ -190,22 +194,41 @@ class Chain:
         """Return what makes scans of a choice, by these options or others that differ in sizes alone."""
         condition: FilterLike = given.get("filter")
         lumi_mask: LumiMaskLike | None = given.get("lumi_mask")
+        define = given.get("define")
         is_filtered = condition is not None or lumi_mask is not None
-        if is_filtered:
+        if is_filtered or define:
             options.refuse_whole_branches()
         names = given.get("filter_name")
         choice = Choice.of(columns, names, assemble=options.assemble, raw=options.raw)
-        chosen = self.choose(choice)
-        bound = self.bound(condition, options, lumi_mask) if is_filtered else None
+        outputs, scope = self.outputs(choice, options, define)
+        chosen = outputs.needed
+        bound = self.bound(condition, options, lumi_mask, scope=scope) if is_filtered else None
         # From here on other files are opened. All columns are chosen by now, so each file is checked for them.
         entries = self.entry_set(given.get("entries"), options)
         start = self.passes(chosen, entries, options, bound)
+        start = partial(_computing, start, outputs, entries)
         if origin := given.get("origin"):
             start = self._with_origin(start, entries, origin)
         if bound is not None or not self.is_one_tree:
             start = partial(_regrouped, start)
         text = "" if bound is None else bound.text
         return lambda options: Scan(partial(start, options), self.location, text, self.leaving_out)
+
+    def outputs(self, choice: Choice, options: Options, define: Define) -> tuple[Outputs, Scope | None]:
+        """Return the columns to deliver, and the scope of their expressions if there may be some."""
+        from arrowroot._api.outputs import Outputs, may_be_computed, outputs_of
+
+        if not define and not may_be_computed(choice, self.tree.aliases):
+            return Outputs(dict.fromkeys(self.choose(choice))), None
+        scope = self.scope(options, define)
+        with self._opening_others_for_names(scope):
+            columns = outputs_of(choice, scope, self.choose)
+        if not any(columns.values()):
+            return Outputs(columns), scope
+        options.refuse_whole_branches()
+        outputs = Outputs(columns, scope)
+        self.require(outputs.needed)
+        return outputs, scope
 
     def _with_origin(
         self, start: Callable[[Options], Source], entries: EntrySet, names: Any
@@ -230,14 +253,53 @@ class Chain:
 
         return partial(FilteredSource, self.source, self.filtered(bound, chosen, entries, options))
 
-    def bound(self, condition: FilterLike, options: Options, lumi_mask: LumiMaskLike | None = None) -> Filter:
-        """Bind a filter, a list of good runs, or both, to the columns of the first files, which all files must have."""
+    def bound(
+        self,
+        condition: FilterLike,
+        options: Options,
+        lumi_mask: LumiMaskLike | None = None,
+        *,
+        scope: Scope | None = None,
+    ) -> Filter:
+        """Bind a filter, a list of good runs, or both, to the columns of the first files, which all files must have.
+
+        scope: has the definitions that the filter may use; None: there are none.
+        """
         if lumi_mask is None:
-            return self._bound(condition, options)
+            return self._bound(condition, scope or self.scope(options))
         from arrowroot._filter.bind import AllOf
 
         in_blocks = self.bound_mask(lumi_mask)
-        return in_blocks if condition is None else AllOf([in_blocks, self._bound(condition, options)])
+        if condition is None:
+            return in_blocks
+        return AllOf([in_blocks, self._bound(condition, scope or self.scope(options))])
+
+    def scope(self, options: Options, define: Define = None) -> Scope:
+        """Return the names that expressions may use, with definitions."""
+        from arrowroot._expressions.scope import Scope
+
+        scope = Scope(
+            self.to_filter_by,
+            lambda names: self.first_schema(names, options),
+            self.tree.location,
+            self.tree.canonical,
+            lambda: self.tree.aliases,
+        )
+        if define is not None:
+            with self._opening_others_for_names(scope):
+                scope.define(define)
+        return scope
+
+    @contextmanager
+    def _opening_others_for_names(self, scope: Scope) -> Iterator[None]:
+        """Open all files if a name is not there in the first: the error names a file that has the column."""
+        try:
+            with self.tree.saying_aliases():
+                yield
+        except NoSuchColumnError as error:
+            self.refuse_more(Choice([error.name]), list(scope.branches))
+            self.open_others()
+            raise
 
     def bound_mask(self, lumi_mask: LumiMaskLike) -> Filter:
         """Bind a list of good runs to the columns of run and block."""
@@ -246,23 +308,11 @@ class Chain:
         mask = LumiMask.of(lumi_mask)
         return LumiFilter(mask, self.id_paths(mask.columns_in(self.tree.has_branch, self.location)))
 
-    def _bound(self, condition: FilterLike, options: Options) -> Filter:
+    def _bound(self, condition: FilterLike, scope: Scope) -> Filter:
         from arrowroot._filter.bind import bind
 
-        branches = self.to_filter_by
-        try:
-            with self.tree.saying_aliases():
-                bound = bind(
-                    condition,
-                    branches,
-                    lambda names: self.first_schema(names, options),
-                    self.tree.location,
-                    self.tree.canonical,
-                )
-        except NoSuchColumnError as error:
-            self.refuse_more(Choice([error.name]), [branch.path for branch in branches])
-            self.open_others()  # the error names a file that has the column
-            raise
+        with self._opening_others_for_names(scope):
+            bound = bind(condition, scope)
         self.require(bound.columns)
         return bound
 
@@ -285,6 +335,13 @@ def cluster_of(tree: Tree, entry: int) -> tuple[int, int]:
     return boundaries[after - 1] if after else 0, boundaries[after] if after < len(
         boundaries
     ) else tree.num_entries
+
+
+def _computing(
+    start: Callable[[Options], Source], outputs: Outputs, entries: EntrySet, options: Options
+) -> Source:
+    """Return a pass with computed columns."""
+    return outputs.of(start(options), entries)
 
 
 def _regrouped(start: Callable[[Options], Source], options: Options) -> Source:

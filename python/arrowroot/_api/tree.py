@@ -427,7 +427,8 @@ class Tree(TreeMetadata):
             limit = checked_count(limit, "limit")
         read = Options.of(options)
         chain = self._whole()
-        bound = chain.bound(filter, read, options.get("lumi_mask"))
+        scope = chain.scope(read, options.get("define"))
+        bound = chain.bound(filter, read, options.get("lumi_mask"), scope=scope)
         filtered = chain.filtered(bound, [], chain.entry_set(options.get("entries"), read), read)
         source = first_pass(chain.source, filtered, read)
         found: list[npt.NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]

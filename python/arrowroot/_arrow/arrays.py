@@ -61,5 +61,16 @@ def without_nulls(array: pa.Array, valid: npt.NDArray[np.bool_] | None) -> npt.N
 
 def to_arrow(values: npt.NDArray[np.int64]) -> pa.Array:
     """Return integers of 64 bits as an Arrow array, without a copy where they are contiguous."""
-    contiguous = np.ascontiguousarray(values, np.int64)
-    return pa.Array.from_buffers(pa.int64(), len(contiguous), [None, pa.py_buffer(contiguous)])
+    return of_numpy(np.asarray(values, np.int64))
+
+
+def of_numpy(values: npt.NDArray[Any], valid: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """Return numbers or bools as an Arrow array, numbers without a copy where they are contiguous.
+
+    valid: which of them are not null; None: all.
+    """
+    is_bits = values.dtype.kind == "b"
+    kind = pa.bool_() if is_bits else pa.type_for_alias(values.dtype.name)
+    contiguous = np.packbits(values, bitorder="little") if is_bits else np.ascontiguousarray(values)
+    mask = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(values), [mask, pa.py_buffer(contiguous)])

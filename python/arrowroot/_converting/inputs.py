@@ -7,6 +7,7 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from arrowroot._errors import (
@@ -34,6 +35,8 @@ from arrowroot._writing.schema import nullable_as_found
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    import numpy.typing as npt
+
     from arrowroot._api.attributes import AttributeSet
     from arrowroot._api.file import File, Key
     from arrowroot._api.scan import Scan
@@ -56,6 +59,8 @@ class Choice(NamedTuple):
     n_threads: int = 0
     #: The format of the tables of the output, where that is a file of ROOT's: what projected fields become.
     format: TableFormat | None = None
+    #: Columns that are computed, by their names.
+    define: Mapping[str, str] | None = None
 
 
 class InputTable(NamedTuple):
@@ -149,9 +154,9 @@ def _of_root(place: NamedFile, choice: Choice, storage: Mapping[str, Any]) -> In
     paths += inside
     if not paths and not keys:
         raise InvalidRequestError(f"{file.url}: there is nothing in this file")
-    if not paths and (choice.columns or choice.filter or choice.entries is not None):
+    if not paths and (choice.columns or choice.filter or choice.define or choice.entries is not None):
         raise InvalidRequestError(f"{file.url}: columns, filters and entries are of a tree, and it has none")
-    if len(paths) > 1 and (choice.columns or choice.filter):
+    if len(paths) > 1 and (choice.columns or choice.filter or choice.define):
         quoted = ", ".join(map(repr, paths))
         raise InvalidRequestError(f"{file.url}: columns and filters are of one tree; which of {quoted}?")
     objects = [key for key in keys if not key.is_tree and not key.is_directory]
@@ -215,16 +220,21 @@ def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -
         scan = tree.scan(
             choice.columns,
             filter=choice.filter,
+            define=choice.define,
             entries=choice.entries,
             batch_size=choice.batch_size,
             n_threads=choice.n_threads,
         )
     _check_columns(scan.column_names, tree.location)
-    selection = tree.selection(ColumnChoice.of(choice.columns))
-    left_out = [(path, f"{kind} is not readable yet") for path, kind in selection.left_out]
-    left_out += [
-        (path, "it has too few entries") for path in selection.paths if path not in scan.column_names
-    ]
+    computed = set(scan.column_names).difference(tree.column_names)
+    stored = [text for text in choice.columns or () if text not in computed]
+    left_out: list[tuple[str, str]] = []
+    if stored or not choice.columns:
+        selection = tree.selection(ColumnChoice.of(stored or None))
+        left_out = [(path, f"{kind} is not readable yet") for path, kind in selection.left_out]
+        left_out += [
+            (path, "it has too few entries") for path in selection.paths if path not in scan.column_names
+        ]
     if choice.format == "ttree":
         projections = {}
     names = {*scan.column_names, *projections}
@@ -280,7 +290,7 @@ def _names_of(tree: Tree, choice: Choice) -> list[str]:
         return tree.column_names
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnsupportedColumnWarning)
-        return tree.choose(choice.columns)
+        return tree.scan(choice.columns, define=choice.define).column_names
 
 
 def _check_columns(names: Sequence[str], where: str) -> None:
@@ -303,24 +313,29 @@ class _Rows:
 
         Raises: NoSuchColumnError, FilterError, InvalidRequestError.
         """
+        from arrowroot._api.outputs import outputs_of
+        from arrowroot._expressions.scope import Scope
         from arrowroot._filter.bind import bind
+        from arrowroot._passes.computed import computed_schema
 
-        names = chosen(schema.names, choice.columns, file)
-        _check_columns(names, file)
+        candidates = [_Column(field.name, str(field.type)) for field in schema]
+        scope = Scope(candidates, lambda some: pa.schema([schema.field(name) for name in some]), file)
+        scope.define(choice.define or {})
+        self._outputs = outputs_of(
+            ColumnChoice.of(choice.columns), scope, lambda stored: chosen(schema.names, stored.columns, file)
+        )
+        _check_columns(list(self._outputs), file)
         metadata = dict(schema.metadata or {})
-        if set(names) != set(schema.names):
+        if set(self._outputs) != set(schema.names):
             metadata.pop(b"pandas", None)  # it is of all columns
-        self.schema = pa.schema([schema.field(name) for name in names], metadata or None)
+        self.schema = computed_schema(schema, self._outputs, scope).with_metadata(metadata or None)
         self.range = range(n_rows)[choice.entries or slice(None)]
         if self.range.step != 1:
             raise InvalidRequestError("entries: every n-th entry is chosen of ROOT files only")
         self._read = read
         self._filter: Filter | None = None
         if choice.filter is not None:
-            candidates = [_Column(field.name, str(field.type)) for field in schema]
-            self._filter = bind(
-                choice.filter, candidates, lambda some: pa.schema([schema.field(n) for n in some]), file
-            )
+            self._filter = bind(choice.filter, scope)
 
     @property
     def is_filtered(self) -> bool:
@@ -329,14 +344,23 @@ class _Rows:
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read some columns of the chosen entries. Raises: FilterError."""
+        from arrowroot._api.outputs import Outputs
+        from arrowroot._passes.computed import computed
+
         condition = self._filter
-        needed = list(dict.fromkeys([*names, *(condition.columns if condition else ())]))
+        outputs = Outputs({name: self._outputs[name] for name in names})
+        schema = pa.schema([self.schema.field(name) for name in names], self.schema.metadata)
+        needed = list(dict.fromkeys([*outputs.needed, *(condition.columns if condition else ())]))
         first = 0
         for batch in self._read(needed):
             start, stop = max(self.range.start - first, 0), min(self.range.stop - first, batch.num_rows)
             if start < stop:
                 piece = batch.slice(start, stop - start)
-                yield from [piece] if condition is None else _filtered(piece, condition, names, first + start)
+                rows = np.arange(piece.num_rows)
+                if condition is not None:
+                    piece, rows = _filtered(piece, condition, outputs.needed, first + start)
+                if len(rows):
+                    yield computed(piece, outputs.columns, schema, (rows + first + start).__getitem__)
             first += batch.num_rows
             if first >= self.range.stop:
                 return
@@ -344,13 +368,12 @@ class _Rows:
 
 def _filtered(
     batch: pa.RecordBatch, condition: Filter, names: Sequence[str], first: int
-) -> Iterator[pa.RecordBatch]:
-    """Yield the selected entries, if there are some; ``first``: number of the first entry, for messages."""
+) -> tuple[pa.RecordBatch, npt.NDArray[np.int64]]:
+    """Return the selected entries and their rows; ``first``: number of the first entry."""
     from arrowroot._passes.filtered import selected_rows, taken
 
     rows = selected_rows(condition, batch.select(condition.columns), lambda row: first + row)
-    if len(rows):
-        yield taken(batch.select(list(names)), rows)
+    return taken(batch.select(list(names)), rows), rows
 
 
 def _of_parquet(file: str, choice: Choice) -> InputTable:

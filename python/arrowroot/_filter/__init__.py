@@ -1,1 +1,1 @@
-"""Conditions: their grammar, and what they mean on Arrow arrays."""
+"""Conditions on entries, bound to the columns of a tree."""

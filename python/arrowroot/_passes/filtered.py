@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from functools import partial
+from operator import add
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from arrowroot._errors import InvalidRequestError, cancelled
 from arrowroot._passes.source import import_batch
@@ -130,8 +132,8 @@ def evaluate(source: Source, filtered: Filtered) -> Iterator[_Evaluated]:
     done = 0
     while (rows := _next_of(source)) is not None:
 
-        def entry_of(row: int, done: int = done) -> int:
-            return int(entries[done + row]) if isinstance(entries, np.ndarray) else first + done + row
+        def entry_of(row: Any, done: int = done) -> Any:
+            return entries[done + row] if isinstance(entries, np.ndarray) else first + done + row
 
         selected = selected_rows(filtered.condition, rows, entry_of)
         indices = selected + done
@@ -167,16 +169,16 @@ def _next_of(source: Source) -> pa.RecordBatch | None:
 
 
 def selected_rows(
-    condition: Filter, rows: pa.RecordBatch, entry_of: Callable[[int], int]
+    condition: Filter, rows: pa.RecordBatch, entry_of: Callable[[Any], Any]
 ) -> npt.NDArray[np.int64]:
-    """Return which rows of a batch are selected, in order; ``entry_of``: the entry of a row, for messages."""
+    """Return which rows of a batch are selected, in order; ``entry_of``: as of ``Filter.mask``."""
     import numpy as np
 
     n_at_once = max(1024, rows.num_rows * _BLOCK_BYTES // max(1, rows.get_total_buffer_size()))
     found = [np.zeros(0, dtype=np.int64)]
     for start in range(0, rows.num_rows, n_at_once):
 
-        def entry_of_block(row: int, start: int = start) -> int:
+        def entry_of_block(row: Any, start: int = start) -> Any:
             return entry_of(start + row)
 
         mask = condition.mask(rows.slice(start, n_at_once), entry_of_block)
@@ -444,7 +446,7 @@ class FilteredSource:
         later_ns = self._begin_second(source)
         schema = self.schema()
         while (batch := _next_of(source)) is not None:
-            selected = selected_rows(self._filtered.condition, batch, (first + start).__add__)
+            selected = selected_rows(self._filtered.condition, batch, partial(add, first + start))
             indices = selected + start
             start += batch.num_rows
             self._n_looked_at += batch.num_rows

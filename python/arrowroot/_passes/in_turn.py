@@ -33,6 +33,15 @@ def numbers_of(entries: EntrySet, indices: range) -> npt.NDArray[np.int64]:
     return entries[indices.start : indices.stop]
 
 
+def numbers_behind(source: Source, entries: EntrySet, n_delivered: int, n_rows: int) -> npt.NDArray[np.int64]:
+    """Return the numbers of the last ``n_rows`` entries that a source delivered. ``entries``: all that it delivers."""
+    numbers = getattr(source, "numbers", None)
+    if numbers is None:
+        return numbers_of(entries, range(n_delivered - n_rows, n_delivered))
+    found: npt.NDArray[np.int64] = numbers()
+    return found
+
+
 S = TypeVar("S", bound="Source")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from arrowroot._errors import InvalidRequestError
-from arrowroot._passes.in_turn import numbers_of
+from arrowroot._passes.in_turn import numbers_behind
 from arrowroot._passes.source import import_batch
 from arrowroot._render import shown
 
@@ -92,7 +92,7 @@ class WithOrigin:
             return None
         ours = import_batch(batch, self._source)
         self._n_delivered += ours.num_rows
-        numbers = self._numbers(ours.num_rows)
+        numbers = numbers_behind(self._source, self._entries, self._n_delivered, ours.num_rows)
         starts = [member.first_entry for member in self._members]
         # An empty file begins where the next one does; the last of these has the entry.
         of = np.searchsorted(starts, numbers, side="right") - 1
@@ -104,14 +104,6 @@ class WithOrigin:
                 dictionary, codes = self._dictionary(name)
                 columns.append(pa.DictionaryArray.from_arrays(pa.array(codes[of]), dictionary))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema())
-
-    def _numbers(self, n_rows: int) -> npt.NDArray[np.int64]:
-        """Return the numbers of the last entries in the row."""
-        numbers = getattr(self._source, "numbers", None)
-        if numbers is None:
-            return numbers_of(self._entries, range(self._n_delivered - n_rows, self._n_delivered))
-        found: npt.NDArray[np.int64] = numbers()
-        return found
 
     def _dictionary(self, name: Origin) -> tuple[pa.Array, npt.NDArray[np.int32]]:
         """Return the texts that all members have, each once, and which of them each has."""

@@ -84,7 +84,7 @@ def tree_cache_bytes(file: File) -> int | None:
 
 def load_filters() -> None:
     """Import what filters compute with: a tenth of a second, once in a process, that is no part of a reading."""
-    from arrowroot._filter import numbers  # noqa: F401 - for the import alone
+    from arrowroot._expressions import evaluation  # noqa: F401 - for the import alone
     from arrowroot._passes import filtered  # noqa: F401 - likewise
 
 

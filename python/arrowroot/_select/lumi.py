@@ -115,7 +115,7 @@ class LumiFilter:
         self.columns = list(columns)
         self._mask = mask
 
-    def mask(self, batch: pa.RecordBatch, entry_of: Callable[[int], int]) -> npt.NDArray[np.bool_]:
+    def mask(self, batch: pa.RecordBatch, entry_of: Callable[[Any], Any]) -> npt.NDArray[np.bool_]:
         """Return which rows of a batch are in certified blocks."""
         del entry_of  # every value can be looked up
         runs, blocks = (integers(batch.column(name), name, "lumi_mask") for name in self.columns)

@@ -77,7 +77,7 @@ class Flow:
         for counts in (self.cuts, self.of_outputs):
             counts[:] = [cut._replace(num_entries=cut.num_entries + n_entries) for cut in counts]
 
-    def mask(self, batch: pa.RecordBatch, entry_of: Callable[[int], int]) -> Mask:
+    def mask(self, batch: pa.RecordBatch, entry_of: Callable[[Any], Any]) -> Mask:
         """Return which rows some output wants, and count. Each entry comes once, in order. Raises: FilterError."""
         weights = None if self._weight is None else _weights(batch.column(self._weight), self._weight)
         passed = np.ones(batch.num_rows, dtype=np.bool_)
@@ -138,7 +138,7 @@ class EventFilter:
         #: Which events of the list were found.
         self.found = np.zeros(len(events), dtype=np.bool_)
 
-    def mask(self, batch: pa.RecordBatch, entry_of: Callable[[int], int]) -> Mask:
+    def mask(self, batch: pa.RecordBatch, entry_of: Callable[[Any], Any]) -> Mask:
         """Return which rows of a batch are events of the list."""
         del entry_of  # ids can be looked for whatever they are
         is_listed = np.zeros(batch.num_rows, dtype=np.bool_)

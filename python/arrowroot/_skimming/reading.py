@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,9 +22,9 @@ from arrowroot._skimming.tables import table_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from arrowroot._api.chain import Chain
     from arrowroot._filter.bind import Filter, FilterLike
-    from arrowroot._options import Options
+    from arrowroot._options import Define, Options
+    from arrowroot._passes.source import Source
     from arrowroot._select.columns import Columns
     from arrowroot._select.events import EventList
     from arrowroot._select.lumi import LumiMask
@@ -44,6 +45,7 @@ class Request(NamedTuple):
     #: Path, name of the table if it gets another, and condition of each output.
     outputs: list[tuple[str, str | None, FilterLike]]
     columns: Columns
+    define: Define
     #: Named conditions, one after the other.
     cuts: list[tuple[str, FilterLike]]
     lumi_mask: LumiMask | None
@@ -67,6 +69,7 @@ class Request(NamedTuple):
         wanted = [
             _FORM,
             repr(self.columns),
+            None if self.define is None else list(self.define.items()),
             [(name, str(condition)) for name, condition in self.cuts],
             [(path, str(condition)) for path, _, condition in self.outputs],
             None if self.lumi_mask is None else self.lumi_mask.ranges,
@@ -91,9 +94,11 @@ class Reading:
         self.events: EventFilter | None = None
         self.flow = self._unbound()
         try:
-            self.table = table_of(given.tree, main, request.columns, request.read, first(main))
+            self.table = table_of(
+                given.tree, main, request.columns, request.read, first(main), define=request.define
+            )
             if self.table is not None:
-                self.flow = self._flow(self.table.chain)
+                self.flow = self._flow(self.table)
         except NoSuchColumnError:
             # Files without events often have fewer columns.
             if given.tree.num_entries:
@@ -115,8 +120,9 @@ class Reading:
             request.weight,
         )
 
-    def _flow(self, chain: Chain) -> Flow:
-        request = self._request
+    def _flow(self, table: InputTable) -> Flow:
+        request, chain = self._request, table.chain
+        bind = partial(chain.bound, options=request.read, scope=table.scope)
         conditions: list[tuple[str, Filter]] = []
         if request.lumi_mask is not None:
             conditions.append(("lumi mask", chain.bound_mask(request.lumi_mask)))
@@ -124,10 +130,9 @@ class Reading:
             names = request.pick.columns_in(chain.tree.has_branch, chain.location)
             self.events = EventFilter(request.pick, chain.id_paths(names))
             conditions.append(("pick", self.events))
-        conditions += [(name, chain.bound(condition, request.read)) for name, condition in request.cuts]
+        conditions += [(name, bind(condition)) for name, condition in request.cuts]
         outputs = [
-            (path, None if condition is None else chain.bound(condition, request.read))
-            for path, _, condition in request.outputs
+            (path, None if condition is None else bind(condition)) for path, _, condition in request.outputs
         ]
         weight = None if request.weight is None else chain.id_paths([request.weight])[0]
         return Flow(conditions, outputs, weight)
@@ -158,12 +163,12 @@ class Reading:
         """Yield the entries of the skimmed tree that the outputs want."""
         chain, flow, read = table.chain, self.flow, self._request.read
         if flow.columns:
-            filtered = chain.filtered(flow, table.columns, None, read)
-            batches = batches_of(FilteredSource(chain.source, filtered, read))
+            filtered = chain.filtered(flow, table.outputs.needed, None, read)
+            source: Source = FilteredSource(chain.source, filtered, read)
         else:
-            batches = batches_of(chain.source(table.columns, None, read))
+            source = chain.source(table.outputs.needed, None, read)
             flow.count_all(table.tree.num_entries)
-        for batch in batches:
+        for batch in batches_of(table.outputs.of(source, None)):
             wanted = flow.wanted(batch.num_rows)
             if wanted is None:
                 yield Portion(table, batch)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from arrowroot._filter.bind import FilterLike
     from arrowroot._layout.layout import LayoutLike, Unsaid
     from arrowroot._layout.settings import Compression, Flush
+    from arrowroot._options import Define
     from arrowroot._select.columns import Columns
     from arrowroot._select.lumi import LumiMaskLike
     from arrowroot._skimming.inputs import OpenInput
@@ -61,6 +62,7 @@ def skim(
     columns: Columns = None,
     *,
     filter: FilterLike = None,  # noqa: A002 - the word that everybody uses
+    define: Define = None,
     cuts: Mapping[str, FilterLike] | None = None,
     outputs: Mapping[str, FilterLike] | None = None,
     lumi_mask: LumiMaskLike | None = None,
@@ -89,6 +91,7 @@ def skim(
     tree: that is skimmed, of the files that don't name one; may be left out if the first file has only one.
     columns: as for :meth:`Tree.scan`. Branches that count chosen lists (``nMuon`` of ``Muon_pt``) come along.
     filter: keeps the entries for which a condition holds, as for :meth:`Tree.scan`.
+    define: columns that are computed, as for :meth:`Tree.scan`, for ``columns`` and all conditions.
     cuts: more conditions by name, one after the other; the report has how many entries pass each.
     outputs: in the place of ``output``: several, each with a condition of its own (None: all that pass the cuts).
     lumi_mask: a list of good runs, as for :meth:`Tree.scan`.
@@ -129,6 +132,7 @@ def skim(
         fileset(inputs, tree).files,
         _outputs_of(output, outputs),
         columns,
+        define,
         [*([("filter", filter)] if filter is not None else []), *_named(cuts)],
         None if lumi_mask is None else LumiMask.of(lumi_mask),
         pick if isinstance(pick, EventList) or pick is None else EventList(pick),

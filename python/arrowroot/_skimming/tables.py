@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from arrowroot._api.outputs import Outputs
     from arrowroot._api.tree import Tree
+    from arrowroot._expressions.scope import Scope
     from arrowroot._layout.layout import LayoutLike
-    from arrowroot._options import Options
+    from arrowroot._options import Define, Options
     from arrowroot._select.columns import Columns
     from arrowroot._writing.options import TableOptions
 
@@ -92,10 +94,18 @@ class InputTable(NamedTuple):
     #: Its path, in the outputs too.
     path: str
     tree: Tree
-    columns: list[str]
+    #: Its columns, of which some may be computed.
+    outputs: Outputs
+    #: The names that its conditions may use; None: those of the tree.
+    scope: Scope | None
     schema: pa.Schema
     #: Columns that were meant and cannot be read, and why.
     left_out: list[tuple[str, str]]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        return list(self.outputs.columns)
 
     @property
     def chain(self) -> Chain:
@@ -142,7 +152,13 @@ def _advice(name: str) -> str:
 
 
 def table_of(
-    tree: Tree, path: str, columns: Columns, options: Options, first: InputTable | None
+    tree: Tree,
+    path: str,
+    columns: Columns,
+    options: Options,
+    first: InputTable | None,
+    *,
+    define: Define = None,
 ) -> InputTable | None:
     """Return a table of an input with chosen columns; None if it is empty and has no columns.
 
@@ -153,24 +169,26 @@ def table_of(
     """
     if not tree.branches and not tree.num_entries:
         return None
-    choice = Choice.of(columns)
+    choice, chain = Choice.of(columns), Chain(tree)
     with warnings.catch_warnings():
         # They are told with all else that is left out.
         warnings.simplefilter("ignore", UnsupportedColumnWarning)
-        names = tree.chosen(choice)
+        outputs, scope = chain.outputs(choice, options, define)
+    names = list(outputs.columns)
     if first is None:
         names = _with_counters_of(tree, names)
     else:
         names += [name for name in first.columns if name not in names and tree.has_branch(name)]
     if not names:
         raise UnsupportedError(f"{tree.location}: it has no column that can be read")
+    outputs = outputs._replace(columns={name: outputs.columns.get(name) for name in names})
+    stored = outputs.stored(choice)
     left_out = [
         (f"{path}: column {name!r}", f"{kind} is not readable yet")
-        for name, kind in tree.selection(choice).left_out
+        for name, kind in (tree.selection(stored).left_out if stored else ())
     ]
-    chain = Chain(tree)
-    schema = with_counters(chain.first_schema(names, options), tree)
-    table = InputTable(path, tree, names, schema, left_out)
+    made = outputs.of(chain.source(outputs.needed, (0, 0), options), (0, 0)).schema()
+    table = InputTable(path, tree, outputs, scope, with_counters(made, tree), left_out)
     # Files without events often have fewer columns.
     if first is not None and tree.num_entries:
         table.check_like(first)

@@ -49,6 +49,33 @@ def add_filter(command: argparse.ArgumentParser, what: str) -> None:
     command.add_argument("--filter", metavar="TEXT", help=f"{what}, as 'nMuon >= 2 && Muon_pt[0] > 20'")
 
 
+def add_define(command: argparse.ArgumentParser) -> None:
+    """Add --define, columns that are computed."""
+    command.add_argument(
+        "--define",
+        metavar="NAME=TEXT",
+        action="append",
+        default=[],
+        type=_defined,
+        help="a column that is computed, as 'pt=sqrt(px**2 + py**2)', for columns and filters; may be repeated",
+    )
+
+
+def _defined(text: str) -> tuple[str, str]:
+    name, equals, expression = (part.strip() for part in text.partition("="))
+    if not (name and equals and expression):
+        raise argparse.ArgumentTypeError(f"{text!r} is no NAME=TEXT, as 'pt=sqrt(px**2 + py**2)' is")
+    return name, expression
+
+
+def definitions_of(options: argparse.Namespace) -> dict[str, str] | None:
+    """Return the columns that are computed, by their names. Raises: InvalidRequestError for two of one name."""
+    found = dict(options.define)
+    if len(found) < len(options.define):
+        raise InvalidRequestError("--define: two columns of one name")
+    return found or None
+
+
 def _number(kind: Callable[[str], N], text: str) -> N:
     try:
         return kind(text)

@@ -17,6 +17,7 @@ from arrowroot._sizes import counted, format_bytes, format_seconds, parse_digits
 from arrowroot._storage.url import is_glob
 from arrowroot.cli import destinations, writing_report
 from arrowroot.cli.answers import merged
+from arrowroot.cli.arguments import definitions_of
 from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE, EXIT_UNSUPPORTED
 from arrowroot.cli.target import column_texts, or_stdin, storage_options
 
@@ -49,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
         options.batch_size,
         options.threads,
         style.whole().format if target.format == "root" else None,
+        definitions_of(options),
     )
     given = inputs.input_of(source, choice, storage_options(options))
     given = outputs.writable(given, target)

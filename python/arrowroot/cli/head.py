@@ -11,6 +11,7 @@ from arrowroot import _terminal as terminal
 from arrowroot._render import clip, columns_that_fit, printable, scalar_text, text_table, type_text, width_of
 from arrowroot._sizes import counted, format_count
 from arrowroot.cli import show
+from arrowroot.cli.arguments import definitions_of
 from arrowroot.cli.target import (
     column_of,
     column_texts,
@@ -55,7 +56,8 @@ def _show_one(url: str, options: argparse.Namespace) -> None:
 
 def show_tree(tree: Tree, options: argparse.Namespace) -> None:
     """Show the first or last entries of a tree."""
-    paths = tree.choose(column_texts(options.columns))
+    define = definitions_of(options)
+    paths = tree.scan(column_texts(options.columns), define=define).column_names
     # Columns that cannot fit need not be read: a wide tree has more of them than a terminal.
     shown = paths if options.json else paths[: max(1, _width(options) // _MIN_WIDTH)]
     is_tail = options.command == "tail"
@@ -63,21 +65,21 @@ def show_tree(tree: Tree, options: argparse.Namespace) -> None:
     numbers: Sequence[int] = range(n_all - n_shown, n_all) if is_tail else range(n_shown)
     if options.filter is not None:
         limit = None if is_tail else options.n_entries
-        found = tree.entries_where(options.filter, limit=limit, strings="replace")
+        found = tree.entries_where(options.filter, limit=limit, strings="replace", define=define)
         numbers = (
             found[len(found) - min(options.n_entries, len(found)) :].tolist() if is_tail else found.tolist()
         )
     faults: dict[str, ArrowrootError] = {}
     try:
-        table = tree.to_arrow(shown, entries=numbers, strings="replace")
+        table = tree.to_arrow(shown, entries=numbers, strings="replace", define=define)
     except (UnsupportedError, CorruptFileError):
         if options.columns:
             raise
         # Found out only when they are read: they keep nobody from seeing the others.
-        faults = _faults(tree, shown, numbers)
+        faults = _faults(tree, shown, numbers, define)
         paths = [path for path in paths if path not in faults]
         table = tree.to_arrow(
-            [path for path in shown if path not in faults], entries=numbers, strings="replace"
+            [path for path in shown if path not in faults], entries=numbers, strings="replace", define=define
         )
     _show(options, tree, table, paths, numbers)
     if faults:
@@ -93,11 +95,13 @@ def _width(options: argparse.Namespace) -> int:
     return terminal.width() if options.columns else terminal.width(piped=_PIPED_WIDTH)
 
 
-def _faults(tree: Tree, paths: Sequence[str], numbers: Sequence[int]) -> dict[str, ArrowrootError]:
+def _faults(
+    tree: Tree, paths: Sequence[str], numbers: Sequence[int], define: dict[str, str] | None
+) -> dict[str, ArrowrootError]:
     faults: dict[str, ArrowrootError] = {}
     for path in paths:
         try:
-            tree.to_arrow([path], entries=numbers, strings="replace")
+            tree.to_arrow([path], entries=numbers, strings="replace", define=define)
         except (UnsupportedError, CorruptFileError) as fault:
             faults[path] = fault
     return faults

@@ -16,6 +16,7 @@ from arrowroot.cli.arguments import (
     OBJECT_HELP,
     URL_HELP,
     add_columns,
+    add_define,
     add_filter,
     add_storage,
     count,
@@ -276,6 +277,7 @@ def _head(head: argparse.ArgumentParser, which: str) -> None:
     )
     add_columns(head, "show only these columns")
     add_filter(head, f"show the {which} entries for which this holds")
+    add_define(head)
     head.add_argument(
         "--json", action="store_true", help="one JSON object an entry and line; NaN becomes null"
     )

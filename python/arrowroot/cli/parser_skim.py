@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from arrowroot.cli.arguments import add_columns, add_filter, add_storage
+from arrowroot.cli.arguments import add_columns, add_define, add_filter, add_storage
 from arrowroot.cli.parser_write import add_style
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     skim.add_argument("--tree", metavar="NAME", help="of the inputs that do not name one")
     add_columns(skim, "write only these columns, and what counts their lists")
     add_filter(skim, "keep the entries for which this holds")
+    add_define(skim)
     skim.add_argument(
         "--cut",
         metavar="NAME=TEXT",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from arrowroot._sizes import parse_size
 from arrowroot.cli.arguments import (
     add_columns,
+    add_define,
     add_filter,
     add_storage,
     checked,
@@ -89,6 +90,7 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     )
     add_columns(convert, "convert only these columns")
     add_filter(convert, "convert the entries for which this holds")
+    add_define(convert)
     convert.add_argument(
         "--entries",
         metavar="A:B",

@@ -14,6 +14,7 @@ from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
 from arrowroot._sizes import counted, format_bytes, format_seconds, parse_digits
 from arrowroot.cli import destinations
+from arrowroot.cli.arguments import definitions_of
 from arrowroot.cli.failures import EXIT_DONE, EXIT_SKIPPED, EXIT_UNSUPPORTED
 from arrowroot.cli.target import column_texts, storage_options
 
@@ -48,6 +49,7 @@ def run(options: argparse.Namespace) -> int:
             options.tree,
             column_texts(options.columns),
             filter=options.filter,
+            define=definitions_of(options),
             cuts=_cuts_of(options.cut),
             outputs=outputs,
             lumi_mask=options.lumi_mask,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from arrowroot import File
 
 
-def storage_options(options: argparse.Namespace) -> dict[str, str]:
+def storage_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the storage that were typed, by name. What is said twice must be the same."""
     typed: dict[str, str] = {}
     named = [(name, getattr(options, name, None)) for name in ("strategy", "cache_size")]

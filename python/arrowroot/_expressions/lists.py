@@ -241,7 +241,7 @@ def logic(operator: str, values: list[Items]) -> Items:
         if valid is None:
             result = Items(np.asarray(one | other if operator == "||" else one & other), None, levels)
             continue
-        masks = [Items(_valid(side), None, side.levels) for side in (result, right)]
+        masks = [Items(valid_of(side), None, side.levels) for side in (result, right)]
         # Both sides take part, so that each is brought to the lists of the deeper one.
         (knows, knows_other, *_), _, _ = aligned([*masks, result, right])
         is_true = (one & knows) | (other & knows_other)
@@ -252,7 +252,8 @@ def logic(operator: str, values: list[Items]) -> Items:
     return result
 
 
-def _valid(of: Items) -> Array:
+def valid_of(of: Items) -> Array:
+    """Return a mask of the items that are not null."""
     return of.valid if of.valid is not None else np.ones(np.shape(of.data), dtype=np.bool_)
 
 
@@ -310,16 +311,17 @@ def _compare_text(operator: str, left: Any, right: Any) -> Array:
         texts = [np.asarray(text, dtype=object) for text in (left, right)]  # NumPy 1.24 compares no others
         return np.asarray(_UFUNCS[operator](*texts), dtype=np.bool_)
     if isinstance(left, str):
-        left = _constant(left, right)
+        left = constant(left, right)
     elif isinstance(right, str):
-        right = _constant(right, left)
+        right = constant(right, left)
     elif left.type != right.type:
         left, right = (side.cast(pa.large_binary()) for side in (left, right))
     result = pc.call_function(_TEXT_FUNCTIONS[operator], [left, right])
     return _arrays.to_numpy(result)
 
 
-def _constant(text: str, like: pa.Array) -> pa.Scalar[Any]:
+def constant(text: str, like: pa.Array) -> pa.Scalar[Any]:
+    """Return a text as a value of the type of others."""
     is_bytes = pa.types.is_binary(like.type) or pa.types.is_large_binary(like.type)
     return pa.scalar(text.encode() if is_bytes else text, type=like.type)
 
@@ -338,18 +340,25 @@ def match_text(function: str, text: Items, pattern: Items) -> Items:
     return Items(_arrays.to_numpy(found), text.valid, text.levels)
 
 
-def item(of: Items, index: Items) -> Items:
-    """Return the item of each list at an index, null if there is none; or the items for which a condition holds.
+def item(of: Items, index: Items, n_outer: int = 0) -> Items:
+    """Return the item of each list at an index, null if there is none; or those of a list of indices or conditions.
 
-    An index below 0 counts from the end, as in Python.
+    An index below 0 counts from the end, as in Python. ``n_outer``: lists inside of so many levels are meant, each.
     """
+    if n_outer:
+        return _item_inside(of, index, n_outer)
     if not of.levels:
         raise Problem("is no list: each entry has one value" if of.kind != "text" else "is text, not a list")
     if index.kind == "truth" and index.levels:
         return _where(of, index)
-    if index.kind != "integer" or index.levels:
-        raise Problem("an index is one integer for each entry, or a condition for each item")
+    if index.kind != "integer" or len(index.levels) > 1:
+        raise Problem(
+            "an index is one integer for each entry, or a list of them, or a condition for each item"
+        )
     starts, counts = of.levels[0].ends[:-1], np.diff(of.levels[0].ends)
+    if index.levels:
+        n_each = np.diff(index.levels[0].ends)
+        starts, counts = np.repeat(starts, n_each), np.repeat(counts, n_each)
     places = np.broadcast_to(_clipped(index.data), counts.shape)
     places = np.where(places < 0, places + counts, places)
     is_there = (places >= 0) & (places < counts)
@@ -359,11 +368,25 @@ def item(of: Items, index: Items) -> Items:
     if len(of.levels) > 1:
         at = np.where(is_there, at, len(of.levels[1].ends) - 1)
         levels, (data, valid) = take(_with_null(of.levels[1:]), [of.data, of.valid], at)
-        return Items(data, valid, levels)
+        return Items(data, valid, (*index.levels, *levels))
     if len(of.data) == 0:
-        return Items(_picked(_one_like(of.data), np.zeros(len(counts), dtype=np.int64)), is_there)
+        return Items(_picked(_one_like(of.data), np.zeros(len(at), dtype=np.int64)), is_there, index.levels)
     data = _picked(of.data, at)
-    return Items(data, is_there if of.valid is None else is_there & of.valid[at])
+    return Items(data, is_there if of.valid is None else is_there & of.valid[at], index.levels)
+
+
+def _item_inside(of: Items, index: Items, n_outer: int) -> Items:
+    """Return what :func:`item` does for each of the lists inside of some levels."""
+    if len(of.levels) <= n_outer:
+        raise Problem(f'"[]" is of all items of a list, and this has {len(of.levels)} levels of lists')
+    if index.levels:
+        raise Problem('behind "[]" an index is one integer for each entry')
+    outer = of.levels[:n_outer]
+    if not index.is_constant:
+        (data, _), valid, _ = aligned([index, Items(np.zeros(int(outer[-1].ends[-1])), None, outer)])
+        index = Items(data, valid)
+    inner = item(of._replace(levels=of.levels[n_outer:]), index)
+    return inner._replace(levels=(*outer, *inner.levels))
 
 
 def _clipped(index: Array) -> Array:
@@ -390,7 +413,7 @@ def _where(of: Items, condition: Items) -> Items:
 
 def _kept(of: Items, keeps: Array) -> tuple[Any, Array | None, tuple[Level, ...]]:
     n_before = _ends(keeps)
-    data = of.data.filter(pa.array(keeps)) if isinstance(of.data, pa.Array) else of.data[keeps]
+    data = of.data.filter(_arrays.of_numpy(keeps)) if isinstance(of.data, pa.Array) else of.data[keeps]
     valid = None if of.valid is None else of.valid[keeps]
     ends, its_valid = of.levels[-1]
     return data, valid, (*of.levels[:-1], Level(n_before[ends], its_valid))
@@ -416,6 +439,11 @@ def reduce(function: str, of: Items) -> Items:
     starts = ends[:-1][is_filled]
     if function == "sum":
         return Items(_sums(of.data, starts, is_filled, of.levels), is_there, of.levels[:-1])
+    if function == "prod":
+        products = np.ones(len(ends) - 1)
+        if len(starts):
+            products[is_filled] = np.multiply.reduceat(of.data.astype(np.float64, copy=False), starts)
+        return Items(products, is_there, of.levels[:-1])
     extremes = np.zeros(len(ends) - 1, dtype=of.data.dtype)
     if len(starts):
         extremes[is_filled] = _EXTREMES[function].reduceat(of.data, starts)
@@ -470,6 +498,12 @@ def row_of(indices: Array, levels: tuple[Level, ...]) -> int | None:
     return index
 
 
+def positive(of: Items) -> Items:
+    """Return the numbers, null for those that are not above 0."""
+    is_above = np.asarray(of.data > 0)
+    return of._replace(valid=is_above if of.valid is None else of.valid & is_above)
+
+
 def _counted(function: str, of: Items) -> Items:
     if function == "count":
         if of.kind != "truth":
@@ -482,7 +516,7 @@ def _counted(function: str, of: Items) -> Items:
     def number(of_items: Array) -> Array:
         return np.diff(_ends(of_items)[ends])
 
-    known = _valid(of)
+    known = valid_of(of)
     n_true = number(is_true & known)
     if function == "count":
         return Items(n_true, is_there, of.levels[:-1])

@@ -1,4 +1,4 @@
-"""Arithmetic and functions of numbers in filters: doubles as C has them, integers of 64 bits that never wrap."""
+"""Arithmetic and functions of numbers in expressions: doubles as C has them, integers of 64 bits that never wrap."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from arrowroot._filter.lists import Array, Items, Level, Problem, aligned, narrowed
+from arrowroot._expressions.lists import Array, Items, Level, Problem, aligned, narrowed, row_of
 
 _INT64 = np.iinfo(np.int64)
+_MAX_SHIFT = 63
+_SAME_IN_NUMPY = (
+    "sqrt cbrt exp expm1 log log1p log2 log10 floor ceil sin cos tan sinh cosh tanh hypot fmod copysign sign square "
+    "isnan isfinite"
+)
 _FUNCTIONS: dict[str, Any] = {
-    **{name: getattr(np, name) for name in ("sqrt", "exp", "log", "log10", "floor", "ceil")},
-    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "hypot")},
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "atan2": np.arctan2,
+    **{name: getattr(np, name) for name in _SAME_IN_NUMPY.split()},
+    **{
+        f"a{name}": getattr(np, f"arc{name}")
+        for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")
+    },
     "pow": np.power,
-    "isnan": np.isnan,
-    "isfinite": np.isfinite,
+    "round": np.rint,
+    "float": np.positive,
 }
 _EXTREMES: dict[str, Any] = {"min": np.minimum, "max": np.maximum}
 
@@ -30,14 +34,23 @@ def _numeric(values: list[Items], what: str) -> None:
 
 
 def arithmetic(operator: str, left: Items, right: Items) -> Items:
-    """Return + - * / % & | of two values. "/" gives doubles; the result of "%" has the sign of its left side."""
+    """Return + - * / % ** << >> & | ^ of two values.
+
+    "/" and "**" give doubles; the result of "%" has the sign of its left side.
+    """
     _numeric([left, right], f'"{operator}"')
+    if operator == "**":
+        return function("pow", [left, right])
     data, valid, levels = aligned([left, right])
     is_real = "number" in (left.kind, right.kind)
-    if operator in ("&", "|"):
+    if operator in ("&", "|", "^"):
         if is_real:
             raise Problem(f'"{operator}" is of integers; conditions are put together by "{operator * 2}"')
         return Items(_bits(operator, data, (left.kind, right.kind)), valid, levels)
+    if operator in ("<<", ">>"):
+        if is_real:
+            raise Problem(f'"{operator}" is of integers')
+        return Items(_shifted(operator, data, levels), valid, levels)
     if operator == "/" or is_real:
         one, other = (side.astype(np.float64, copy=False) for side in data)
         result = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.fmod}[operator](
@@ -63,7 +76,40 @@ def _bits(operator: str, data: list[Array], kinds: tuple[str, str]) -> Array:
         )
     if np.result_type(*data).kind == "f":
         data = [one.astype(np.uint64) for one in data]  # the same bits, as in C
-    return np.asarray(np.bitwise_and(*data) if operator == "&" else np.bitwise_or(*data))
+    return np.asarray({"&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor}[operator](*data))
+
+
+def _shifted(operator: str, data: list[Array], levels: tuple[Level, ...]) -> Array:
+    """Return integers shifted to the left or right. Raises: Problem for bits that are lost, or less than no bits."""
+    one, by = (side.astype(np.int64) if side.dtype.kind == "b" else side for side in data)
+    wrong = np.asarray((by < 0) | (by > _MAX_SHIFT))
+    if wrong.any():
+        raise Problem(f"a shift is by 0 to {_MAX_SHIFT} bits", row_of(wrong, levels))
+    if operator == ">>":
+        return np.asarray(one >> by.astype(one.dtype if one.dtype.kind == "u" else np.int64))
+    return _exact("*", one, np.left_shift(np.uint64(1), by.astype(np.uint64)), levels)
+
+
+def inverted(of: Items) -> Items:
+    """Return the integers with all bits turned; of conditions whether they do not hold, as NumPy does."""
+    if of.kind not in ("truth", "integer"):
+        raise Problem('"~" is of integers and conditions')
+    wide = {"i": np.int64, "u": np.uint64}.get(of.data.dtype.kind)
+    return of._replace(data=np.asarray(~(of.data if wide is None else of.data.astype(wide))))
+
+
+def truncated(of: Items) -> Items:
+    """Return the integers, without what is behind the point. Raises: Problem for what does not fit into 64 bits."""
+    _numeric([of], "int()")
+    if of.kind != "number":
+        return of._replace(data=of.data.astype(np.int64)) if of.kind == "truth" else of
+    data = np.trunc(of.data.astype(np.float64))
+    is_wrong = ~(np.abs(data) < float(2**63))
+    if of.valid is not None:
+        is_wrong &= of.valid
+    if is_wrong.any():
+        raise Problem("int() of what does not fit into 64 bits", row_of(is_wrong, of.levels))
+    return of._replace(data=np.where(np.isfinite(data), data, 0).astype(np.int64))
 
 
 def _rest(one: Any, other: Any) -> Any:

@@ -1,0 +1,79 @@
+"""Values chosen by conditions, or by not being there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arrowroot._arrow import arrays
+from arrowroot._expressions.lists import (
+    Array,
+    Items,
+    Level,
+    Problem,
+    aligned,
+    constant,
+    narrowed,
+    truth,
+    valid_of,
+)
+
+
+def is_null(of: Items) -> Items:
+    """Return which items are null; of an entry without a list the one that is missing."""
+    if of.levels and of.levels[-1].valid is not None:
+        raise Problem("is_null() of lists of which some are null: say is_null(len(...))")
+    return Items(np.asarray(~valid_of(of)), None, of.levels)
+
+
+def coalesce(of: Items, instead: Items) -> Items:
+    """Return the values, and another one for each that is null."""
+    return choose(Items(valid_of(of), None, of.levels), of, instead)
+
+
+def choose(condition: Items, if_true: Items, if_false: Items) -> Items:
+    """Return one value where a condition is true, another where it is false, null where it is null."""
+    condition = truth(condition)
+    kinds = {if_true.kind, if_false.kind}
+    if "record" in kinds or ("text" in kinds and kinds != {"text"}):
+        raise Problem(f"the choice is between {if_true.kind} and {if_false.kind}")
+    sides = [condition, if_true, if_false]
+    # The null values of the side that is not chosen do not count, so both are aligned without them.
+    bare = [side._replace(valid=None) for side in sides]
+    masks = [Items(valid_of(side), None, side.levels) for side in sides]
+    (truths, one, other, knows, knows_one, knows_other), _, levels = aligned([*bare, *masks])
+    valid: Array | None = np.asarray(knows & np.where(truths, knows_one, knows_other))
+    if np.all(valid):
+        valid = None
+    if kinds == {"text"}:
+        return Items(_chosen_text(truths, one, other), valid, levels)
+    data = _chosen(truths, one, other, kinds, levels)
+    return Items(data, None if valid is None else np.broadcast_to(valid, data.shape), levels)
+
+
+def _chosen_text(truths: Array, one: Any, other: Any) -> Any:
+    if truths.ndim == 0:
+        return one if truths else other
+    sides = [one, other]
+    like = next((side for side in sides if not isinstance(side, str)), pa.nulls(0, pa.string()))
+    sides = [constant(side, like) if isinstance(side, str) else side for side in sides]
+    if sides[0].type != sides[1].type:
+        sides = [side.cast(pa.large_binary()) for side in sides]
+    return pc.if_else(arrays.of_numpy(truths), *sides)
+
+
+def _chosen(truths: Array, one: Array, other: Array, kinds: set[str], levels: tuple[Level, ...]) -> Array:
+    if "number" in kinds:
+        sides = [side.astype(np.float64, copy=False) for side in (one, other)]
+    elif kinds == {"truth"} or one.dtype == other.dtype:
+        sides = [one, other]
+    elif np.result_type(one, other).kind in "fO":
+        # NumPy would make doubles of 64-bit integers with a sign and without.
+        wide = np.where(truths, one.astype(object), other.astype(object))
+        return narrowed(np.asarray(wide, dtype=object), "a choice", levels)
+    else:
+        sides = [side.astype(np.int64) for side in (one, other)]
+    return np.where(truths, *sides)

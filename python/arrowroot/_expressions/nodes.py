@@ -1,0 +1,141 @@
+"""The tree of what an expression computes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+class Place(NamedTuple):
+    """A place in the text of an expression."""
+
+    start: int
+    end: int
+
+
+class Number(NamedTuple):
+    """A number or truth value in the text."""
+
+    value: float | int | bool
+    place: Place
+    depth: int = 0
+
+
+class Text(NamedTuple):
+    """A text in quotes."""
+
+    value: str
+    place: Place
+    depth: int = 0
+
+
+class Name(NamedTuple):
+    """A column, and perhaps members inside it: "a.b.c" as it stands. ``exact``: in backticks."""
+
+    name: str
+    place: Place
+    exact: bool
+    depth: int = 0
+
+
+class Unary(NamedTuple):
+    """An operator before its operand."""
+
+    operator: str
+    operand: Node
+    place: Place
+    depth: int
+
+
+class Binary(NamedTuple):
+    """An operator between two operands."""
+
+    operator: str
+    left: Node
+    right: Node
+    place: Place
+    depth: int
+
+
+class Logic(NamedTuple):
+    """Operands with && or || between them."""
+
+    operator: str
+    operands: list[Node]
+    place: Place
+    depth: int
+
+
+class Call(NamedTuple):
+    """A function."""
+
+    function: str
+    arguments: list[Node]
+    place: Place
+    depth: int
+
+
+class Conditional(NamedTuple):
+    """One value where a condition holds, and another where it does not."""
+
+    condition: Node
+    if_true: Node
+    if_false: Node
+    place: Place
+    depth: int
+
+
+class Item(NamedTuple):
+    """One item of a list, or some: those of a list of indices, or for which a condition holds.
+
+    n_outer: of so many levels of lists outside of it all items are meant, as of "x[][0]".
+    """
+
+    of: Node
+    at: Node
+    n_outer: int
+    place: Place
+    depth: int
+
+
+class Member(NamedTuple):
+    """A member of a record."""
+
+    of: Node
+    name: str
+    place: Place
+    depth: int
+
+
+Node: TypeAlias = Number | Text | Name | Unary | Binary | Logic | Call | Conditional | Item | Member
+
+
+def parts_of(node: Node) -> Sequence[Node]:
+    """Return what a node computes with, in the order of the text."""
+    if isinstance(node, Unary):
+        return (node.operand,)
+    if isinstance(node, Binary):
+        return node.left, node.right
+    if isinstance(node, Logic):
+        return node.operands
+    if isinstance(node, Call):
+        return node.arguments
+    if isinstance(node, Conditional):
+        return node.condition, node.if_true, node.if_false
+    if isinstance(node, Item):
+        return node.of, node.at
+    return (node.of,) if isinstance(node, Member) else ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and all that it computes with, in the order of the text."""
+    yield node
+    for part in parts_of(node):
+        yield from walk(part)
+
+
+def names_in(node: Node) -> Iterator[Name]:
+    """Return the names of columns, in the order of the text."""
+    return (one for one in walk(node) if isinstance(one, Name))

@@ -1,0 +1,252 @@
+"""The names that expressions may use: the columns of a tree, definitions, and the aliases that a tree records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from arrowroot._arrow.convert import empty_batch
+from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, nearest, pointed_at
+from arrowroot._expressions import grammar
+from arrowroot._expressions.functions import ENTRY_NAMES
+from arrowroot._expressions.nodes import Name, Node, names_in
+from arrowroot._expressions.tokens import is_name
+from arrowroot._render import shown
+from arrowroot._select.columns import by_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from arrowroot._expressions.evaluation import Rows
+    from arrowroot._expressions.lists import Items
+    from arrowroot._select.columns import Candidate
+
+
+class _Referent(NamedTuple):
+    """What a name in an expression stands for: a column, or another expression, and members in it."""
+
+    path: str
+    members: list[str]
+    expression: Expression | None = None
+
+
+class Expression:
+    """An expression in text, its names found, its types checked."""
+
+    def __init__(self, text: str, scope: Scope, what: str) -> None:
+        """``what``: whose it is, for errors. Raises: FilterError, NoSuchColumnError, InvalidRequestError."""
+        self.text = text
+        self.what = what
+        self._scope = scope
+        self.node = grammar.parse(text, scope.is_column, what)
+        self._found: dict[tuple[str, bool], _Referent] = {
+            (name.name, name.exact): self._resolve(name) for name in names_in(self.node)
+        }
+        #: The columns of the tree that it needs, by their paths.
+        self.columns: list[str] = list(
+            dict.fromkeys(
+                path
+                for one in self._found.values()
+                for path in (one.expression.columns if one.expression else [one.path] if one.path else ())
+            )
+        )
+        #: How deep operations are inside each other, those of other expressions counted.
+        self.depth: int = (
+            1
+            + self.node.depth
+            + max((one.expression.depth for one in self._found.values() if one.expression), default=0)
+        )
+        if self.depth > grammar.MAX_DEPTH + 1:
+            raise self.error(f"more than {grammar.MAX_DEPTH} operations inside each other", self.node)
+        #: True if it needs the numbers of the entries.
+        self.needs_entries: bool = any(
+            one.expression.needs_entries if one.expression else not one.path for one in self._found.values()
+        )
+
+    @property
+    def only_column(self) -> str | None:
+        """The column that it is, as it stands; None: it computes something."""
+        if not isinstance(self.node, Name):
+            return None
+        found = self._found[self.node.name, self.node.exact]
+        return None if found.members or found.expression else found.path or None
+
+    def value_of(self, name: Name, rows: Rows) -> Items:
+        """Return the value of a name in it."""
+        from arrowroot._expressions import lists
+
+        path, members, expression = self._found[name.name, name.exact]
+        if expression is not None:
+            value = rows.definition(path, expression)
+        else:
+            value = rows.column(path) if path else rows.entries()
+        for member in members:
+            value = lists.member(value, member)
+        return value
+
+    def error(self, message: str, node: Node) -> FilterError:
+        """Return the error of a part of it, with the place."""
+        return FilterError(message, self.text, node.place.start, node.place.end, self.what)
+
+    def _resolve(self, name: Name) -> _Referent:
+        parts = [name.name] if name.exact else name.name.split(".")
+        # As deep as other operations: each try takes time with the length of the name.
+        for n_parts in range(len(parts), max(0, len(parts) - grammar.MAX_DEPTH), -1):
+            text = ".".join(parts[:n_parts])
+            if (defined := self._scope.definitions.get(text)) is not None:
+                return _Referent(text, parts[n_parts:], defined)
+            path = self._path_of(text, name)
+            if path is not None:
+                return _Referent(path, parts[n_parts:])
+            if (alias := self._scope.alias(text)) is not None:
+                return _Referent(text, parts[n_parts:], alias)
+        if name.name in ENTRY_NAMES:
+            return _Referent("", [])
+        raise self._unknown(name)
+
+    def _unknown(self, name: Name) -> NoSuchColumnError:
+        scope = self._scope
+        known = [
+            *scope.definitions,
+            *(path for path, branch in scope.branches.items() if not branch.is_group),
+        ]
+        close = nearest(name.name, [other for other in (*known, *scope.by_name) if "`" not in other])
+        what = f"{scope.where}: {self.what}: no branch {name.name!r}"
+        from arrowroot._hints import for_name
+
+        line = for_name(name.name)
+        if line is not None:
+            what, close, known = f"{what}: write {line}", [], []
+        error = NoSuchColumnError(what, name.name, close, _as_written, known)
+        error.pointed = pointed_at(self.text, name.place.start, name.place.end)
+        return error
+
+    def _path_of(self, text: str, name: Name) -> str | None:
+        """Return the column of that path or name; None if there is none, or if it only holds others."""
+        scope = self._scope
+        path: str | None = text
+        if text not in scope.branches:
+            same = [branch.path for branch in scope.by_name.get(text, ())]
+            if len(same) > 1:
+                raise self.error(
+                    f"{text!r} names {len(same)} branches: {', '.join(map(repr, same[:5]))}", name
+                )
+            path = same[0] if same else scope.spelled(text)
+            if path is None and text.replace(".", "/") in scope.branches:
+                path = text.replace(".", "/")
+        if path is None:
+            return None
+        branch = scope.branches.get(path)
+        if branch is not None and branch.is_group:
+            if text == name.name:
+                inside = [p for p, b in scope.branches.items() if p.startswith(f"{path}/") and not b.is_group]
+                some = ", ".join(map(_as_written, inside[:3])) + (", ..." if len(inside) > 3 else "")
+                raise self.error(f"{text!r} is a group of columns; name one of them: {some}", name)
+            return None
+        if branch is not None and branch.unsupported is not None:
+            raise self.error(branch.unsupported, name)
+        return path
+
+
+class Scope:
+    """The names of one tree, or of several that are read as one."""
+
+    def __init__(
+        self,
+        branches: Sequence[Candidate],
+        schema_of: Callable[[list[str]], pa.Schema],
+        where: str,
+        canonical: Callable[[str], str | None] | None = None,
+        aliases: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
+        """Take the names.
+
+        schema_of: the Arrow types of columns, by their paths. where: the tree, for errors. canonical: a path as the
+            tree spells it. aliases: the expressions that the tree records, by their names.
+        """
+        self.candidates = branches
+        self.branches = {branch.path: branch for branch in branches}
+        self.by_name = by_name(branches)
+        self.schema_of = schema_of
+        self.where = where
+        self.canonical = canonical
+        self._aliases = aliases
+        #: Columns that are computed, by their names; each may use those before it.
+        self.definitions: dict[str, Expression] = {}
+        self._bound_aliases: dict[str, Expression | None] = {}
+
+    def spelled(self, text: str) -> str | None:
+        """Return the path of a column by its name in any spelling that the tree knows; None: there is none."""
+        return self.canonical(text) if self.canonical else None
+
+    def is_column(self, text: str) -> bool:
+        """Return whether a column has that path or name; a group has none."""
+        if text in self.definitions:
+            return True
+        same = [self.branches[text]] if text in self.branches else self.by_name.get(text, ())
+        return any(not branch.is_group for branch in same)
+
+    def define(self, given: object) -> None:
+        """Add the columns that a user defined. Raises: InvalidRequestError, FilterError, NoSuchColumnError."""
+        if not hasattr(given, "items"):
+            raise InvalidRequestError(
+                f'define: expected expressions by names, {{"m": "sqrt(E**2 - p**2)"}}, got {shown(given)}'
+            )
+        for name, text in given.items():
+            if not isinstance(name, str) or not name.isidentifier() or not is_name(name):
+                raise InvalidRequestError(f"define: expected a name as of a variable, got {shown(name)}")
+            if not isinstance(text, str):
+                raise InvalidRequestError(
+                    f"define: {name}: expected an expression in text, got {shown(text)}"
+                )
+            if self.is_column(name) or self.spelled(name):
+                raise InvalidRequestError(f"define: {self.where} has a column {name!r}: choose another name")
+            self.definitions[name] = self.checked(Expression(text, self, f"define: {name}"))
+
+    def alias(self, name: str) -> Expression | None:
+        """Return what an alias of the tree stands for; None: there is none of that name.
+
+        An alias may use others; one that is in use already stands for no alias.
+        """
+        if name not in self._bound_aliases:
+            text = self._aliases().get(name)
+            self._bound_aliases[name] = None
+            if text is not None:
+                self._bound_aliases[name] = Expression(text, self, f"alias {name}")
+        return self._bound_aliases[name]
+
+    def checked(self, expression: Expression) -> Expression:
+        """Return an expression whose types fit. Raises: FilterError."""
+        self.type_of(expression)
+        return expression
+
+    def type_of(self, expression: Expression) -> pa.DataType:
+        """Return the Arrow type of what an expression computes. Raises: FilterError."""
+        from arrowroot._expressions.evaluation import Rows
+
+        # An empty batch has all types, so that wrong types are errors before anything is read.
+        rows = Rows(empty_batch(self.schema_of(expression.columns)), lambda row: row)
+        return values(expression, rows).type
+
+
+def values(expression: Expression, rows: Rows, kind: pa.DataType | None = None) -> pa.Array:
+    """Return what an expression computes as an Arrow array. ``kind``: its type, if that is known.
+
+    Raises: FilterError.
+    """
+    from arrowroot._expressions import delivered
+    from arrowroot._expressions.lists import Problem
+
+    if (path := expression.only_column) is not None:
+        return rows.batch.column(path)
+    found = rows.of(expression)
+    try:
+        return delivered.to_arrow(found, rows.batch.num_rows, kind)
+    except Problem as problem:
+        raise expression.error(problem.message, expression.node) from None
+
+
+def _as_written(name: str) -> str:
+    """Return a name as an expression writes it: in backticks if it would be taken for more than a name."""
+    return repr(name) if is_name(name) else f"`{name}`"

@@ -1,0 +1,249 @@
+"""Columns that are computed: their values, names and order, and that only what they need is read."""
+
+import math
+import warnings
+
+import awkward as ak
+import numpy as np
+import pytest
+
+import arrowroot as ar
+
+N = 200
+
+
+def in_lists(function):
+    return [[function(i, j) for j in range(i % 4)] for i in range(N)]
+
+
+def rounded(value):
+    """Return numbers, in lists too, without what the order of additions changes."""
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    return value if value is None else round(value, 9)
+
+
+COLUMNS = {
+    "n": np.arange(N, dtype=np.int32),
+    "met": np.arange(N, dtype=np.float32) / 4,
+    "pt": in_lists(lambda i, j: 10.0 + (i * 7 + j * 5) % 11),
+    "eta": in_lists(lambda i, j: ((i + 3 * j) % 13 - 6) / 3),
+    "phi": in_lists(lambda i, j: ((i * 5 + j) % 17 - 8) / 2.7),
+    "q": in_lists(lambda i, j: (-1) ** (i + j)),
+    "jet": [[1.5 * j - i % 3 for j in range(i % 3)] for i in range(N)],
+    "s": [f"e{i % 5}" for i in range(N)],
+}
+
+
+@pytest.fixture(scope="module", params=["ttree", "rntuple"])
+def tree(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("definitions") / f"{request.param}.root"
+    kept = {name: column for name, column in COLUMNS.items() if name != "jet"}
+    with ar.create(path) as new:
+        aliases = {"aliases": {"pt2": "pt*pt", "twice": "2*pt2"}} if request.param == "ttree" else {}
+        table = new.tree("t", layout=request.param, flush=50, **aliases)
+        table.append({**kept, "jet": ak.Array(COLUMNS["jet"])})
+    return ar.open(path)["t"]
+
+
+@pytest.fixture(scope="module")
+def events():
+    return ak.Array({name: ak.Array(column) for name, column in COLUMNS.items()})
+
+
+def test_definitions_are_columns_that_others_and_filters_use(tree, events):
+    define = {"m2": "2 * met", "m3": "m2 + n", "big": "pt[pt > m2]"}
+    found = tree.to_awkward(["m3", "big", "n"], define=define, filter="m3 > 20 and n < 100")
+    kept = events[(2 * events.met + events.n > 20) & (events.n < 100)]
+    assert found.fields == ["m3", "big", "n"]
+    assert found.m3.tolist() == (2.0 * kept.met + kept.n).tolist()
+    assert found.big.tolist() == kept.pt[kept.pt > 2 * kept.met].tolist()
+    assert (
+        tree.entries_where("m3 > 20", define=define).tolist()
+        == np.flatnonzero(2 * events.met + events.n > 20).tolist()
+    )
+
+
+def test_without_columns_all_are_delivered_and_the_definitions_behind_them(tree):
+    names = tree.scan(define={"a": "n + 1", "b": "a * 2"}).column_names
+    assert names == [*tree.column_names, "a", "b"]
+    define = {"a": "n + 1", "ab": "1"}
+    assert tree.scan(["!pt", "!a"], define=define).column_names == [
+        *(n for n in tree.column_names if n != "pt"),
+        "ab",
+    ]
+    assert tree.scan(["ab", "a*", "n"], define=define).column_names == ["ab", "a", "n"]
+    assert tree.scan(filter_name="[ap]*", define=define).column_names == ["pt", "phi", "a", "ab"]
+
+
+def test_an_expression_is_told_from_a_glob(tree):
+    assert tree.scan(["p*", "pt*eta", "(n + 1)", "pt[0]", "n"]).column_names == [
+        "pt",
+        "phi",
+        "pt*eta",
+        "(n + 1)",
+        "pt[0]",
+        "n",
+    ]
+    assert tree.to_arrow("pt[0]", entries=slice(0, 2))["pt[0]"].to_pylist() == [None, 17.0]
+    with pytest.raises(ar.NoSuchColumnError, match=r"no branch matches 'Jet_\*'"):
+        tree.scan(["Jet_*"])
+    with pytest.raises(ar.NoSuchColumnError, match="no branch 'ptt'; did you mean 'pt'"):
+        tree.scan(["2 * ptt + n"])
+    with pytest.raises(ar.FilterError, match="where the expression ends"):
+        tree.scan(["n +"])
+
+
+def test_only_the_columns_that_are_needed_are_read(tree):
+    define = {"double": "2 * pt", "other": "eta + phi", "half": "met / 2"}
+    scan = tree.scan(["double"], define=define, filter="half > 3 && n < 60", trace=True)
+    scan.drain()
+    assert {read.column for read in scan.logical_reads()} >= {"pt", "met", "n"}
+    assert not {read.column for read in scan.logical_reads()} & {"eta", "phi", "q", "s", "jet"}
+    plain = tree.scan(["pt"], filter="met / 2 > 3 && n < 60")
+    plain.drain()
+    assert scan.stats.read_bytes == plain.stats.read_bytes
+
+
+def test_aliases_of_a_tree_are_columns(tree, events):
+    if not tree.aliases:
+        return
+    assert tree.to_awkward(["twice"])["twice"].tolist() == (2 * events.pt**2).tolist()
+    assert (
+        tree.entries_where("sum(pt2) > 500").tolist()
+        == np.flatnonzero(ak.sum(events.pt**2, axis=1) > 500).tolist()
+    )
+    assert tree.scan(["n", "pt2"]).column_names == ["n", "pt2"]
+
+
+def test_functions_of_lists_are_those_of_awkward(tree, events):
+    pairs, both = ak.combinations(events.pt, 2), ak.cartesian([events.pt, events.jet])
+    order = ak.argsort(events.eta, axis=1, stable=True)
+    for text, expected in {
+        "argmax(pt)": ak.argmax(events.pt, axis=1),
+        "eta[argmin(phi)]": ak.firsts(events.eta[ak.argmin(events.phi, axis=1, keepdims=True)]),
+        "sorted(eta)": ak.sort(events.eta, axis=1),
+        "pt[argsort(eta)]": events.pt[order],
+        "reversed(pt)": events.pt[:, ::-1],
+        "first(pt) + 2 * second(pt)": pairs["0"] + 2 * pairs["1"],
+        "first(pt, jet) - second(pt, jet)": both["0"] - both["1"],
+        "mean(pt)": ak.nan_to_none(ak.mean(events.pt, axis=1)),
+        "prod(eta)": ak.prod(events.eta, axis=1),
+        "pt[-1]": ak.firsts(events.pt[:, ::-1]),
+        "Alt$(pt[2], -1)": ak.fill_none(ak.pad_none(events.pt, 3)[:, 2], -1.0),
+        "is_null(pt[1])": ak.num(events.pt) < 2,
+        "q > 0 ? pt : eta": ak.where(events.q > 0, events.pt, events.eta),
+        "Sum(pt) + Max(eta) + Min(phi)": ak.sum(events.pt, axis=1)
+        + ak.max(events.eta, axis=1)
+        + ak.min(events.phi, axis=1),
+        "Any(q < 0) && All(pt > 10)": ak.any(events.q < 0, axis=1) & ak.all(events.pt > 10, axis=1),
+        "pt.size() + @jet.size()": ak.num(events.pt) + ak.num(events.jet),
+    }.items():
+        found = tree.to_awkward(["x"], define={"x": text}).x
+        assert rounded(found.tolist()) == rounded(expected.tolist()), text
+
+
+PLAIN = {
+    "n % 3 == 1 ? n : -n": lambda r: r["n"] if r["n"] % 3 == 1 else -r["n"],
+    "n ** 2 ** 0.5": lambda r: r["n"] ** 2**0.5,
+    "-n ** 2": lambda r: -float(r["n"] ** 2),
+    "n << 2 | 1": lambda r: r["n"] << 2 | 1,
+    "n >> 1 & 3": lambda r: r["n"] >> 1 & 3,
+    "~n": lambda r: ~r["n"],
+    "~(n > 3)": lambda r: not r["n"] > 3,
+    "xor(n, 5)": lambda r: r["n"] ^ 5,
+    "n in (1, 2, 3) or n not in [5, 7]": lambda r: r["n"] in (1, 2, 3) or r["n"] not in (5, 7),
+    "not (n > 3) and True": lambda r: not r["n"] > 3,
+    "int(met) + round(met)": lambda r: int(r["met"]) + round(r["met"]),
+    "TMath::Sqrt(n) * TMath::Pi()": lambda r: math.sqrt(r["n"]) * math.pi,
+    "TMath::Power(n, 2) + std::abs(n - 5)": lambda r: r["n"] ** 2 + abs(r["n"] - 5),
+    "TMath::Max(n, 9) - TMath::Odd(n)": lambda r: max(r["n"], 9) - r["n"] % 2,
+    "Entry$ * 2 + rdfentry_": lambda r: 3 * r["n"],
+    "s": lambda r: r["s"],
+    's == "e1" ? "one" : s': lambda r: "one" if r["s"] == "e1" else r["s"],
+    "7": lambda _: 7,
+}
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_an_expression_is_what_it_says_entry_by_entry(tree, text):
+    found = tree.to_arrow(["x"], define={"x": text}, entries=slice(3, 90))["x"].to_pylist()
+    rows = tree.to_arrow(["n", "met", "s"], entries=slice(3, 90)).to_pylist()
+    expected = [PLAIN[text](row) for row in rows]
+    assert found == (expected if isinstance(expected[0], str) else pytest.approx(expected))
+    assert len(found) == 87
+
+
+def test_numbers_of_entries_are_those_that_are_delivered(tree):
+    chosen = tree.to_arrow(
+        ["e", "n"], define={"e": "Entry$"}, filter="n % 7 == 2 && Entry$ > 20", entries=slice(10, 150)
+    )
+    assert chosen["e"].to_pylist() == chosen["n"].to_pylist() == [n for n in range(21, 150) if n % 7 == 2]
+    picked = tree.to_arrow(["e", "n"], define={"e": "Entry$"}, entries=[7, 3, 3, 190])
+    assert picked["e"].to_pylist() == picked["n"].to_pylist() == [7, 3, 3, 190]
+
+
+@pytest.mark.parametrize(
+    ("define", "message"),
+    [
+        ({"n": "met"}, "has a column 'n'"),
+        ({"2x": "met"}, "a name as of a variable"),
+        ({"and": "met"}, "a name as of a variable"),
+        ({"a": 3}, "an expression in text, got 3"),
+        (["a"], "expected expressions by names"),
+        ({"a": "b", "b": "n"}, "no branch 'b'"),
+        ({"a": "s + 1"}, "define: a: .* is of numbers, not of text"),
+        ({"a": "not n == 1"}, "write parentheses"),
+        ({"a": "n ^ 2"}, "write x \\*\\* n, or xor"),
+        ({"a": "n & 1 == 1"}, 'binds less than a comparison in C, and more in Python: write "&&"'),
+        ({"a": "first(n)"}, "is of lists"),
+        ({"a": "DeltaR(eta, phi)"}, "takes 4, not 2"),
+        ({"a": "n << 70"}, "a shift is by 0 to 63 bits"),
+    ],
+)
+def test_what_is_no_definition_is_refused_before_anything_is_read(tree, define, message):
+    with pytest.raises((ar.InvalidRequestError, ar.NoSuchColumnError), match=message):
+        tree.scan(define=define)
+
+
+def test_definitions_hold_for_files_in_a_row_and_columns_of_origin(tmp_path):
+    for i in range(3):
+        ar.write(f"{tmp_path}/{i}.root:t", {"x": np.arange(4) + 10 * i})
+    files = {"a": [tmp_path / "0.root", tmp_path / "1.root"], "b": [tmp_path / "2.root"]}
+    scan = ar.scan(
+        files, "t", ["y"], define={"y": "x + 1", "e": "Entry$"}, filter="y > 3 && e != 6", origin="sample"
+    )
+    assert scan.to_arrow().to_pylist() == [
+        {"y": y, "sample": sample}
+        for sample, y in [("a", 4), ("a", 11), ("a", 12), ("a", 14), *(("b", y) for y in range(21, 25))]
+    ]
+    assert scan.schema.names == ["y", "sample"]
+
+
+def test_columns_of_friends_and_definitions_go_together(tmp_path):
+    ar.write(f"{tmp_path}/a.root:t", {"x": np.arange(4)})
+    ar.write(f"{tmp_path}/b.root:w", {"x": np.arange(4) * 10, "z": np.arange(4) * 100})
+    scan = ar.scan(
+        tmp_path / "a.root",
+        "t",
+        ["s", "f.x"],
+        friends={"f": tmp_path / "b.root"},
+        define={"s": "x + f.x + z"},
+    )
+    assert scan.to_arrow().to_pylist() == [{"s": 111 * i, "f.x": 10 * i} for i in range(4)]
+
+
+def test_a_warning_says_once_where_draw_would_not_select(tree):
+    with pytest.warns(ar.DrawDiffersWarning, match="TTree::Draw selects none") as told:
+        tree.scan("n", filter="pt.size() == 0 || pt[0] > 12", batch_size="64 kB").drain()
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for text in (
+            "pt[0] > 12",
+            "!(pt[0] > 12)",
+            "pt.size() > 0 && pt[0] > 12",
+            "is_null(pt[2]) || n > 3",
+            "Alt$(pt[0], 20) > 12",
+        ):
+            tree.to_arrow("n", filter=text)
