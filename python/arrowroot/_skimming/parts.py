@@ -37,12 +37,12 @@ _LENGTH_BYTES = 8
 _SUFFIX, _NEW = ".part", ".new"
 
 
-class _Batch(NamedTuple):
+class _StoredBatch(NamedTuple):
     """A batch of a part: the table and the output that it goes to, and where it begins in the file."""
 
     table: str
     output: int | None
-    place: int
+    offset: int
 
 
 class Parts:
@@ -82,7 +82,7 @@ class Parts:
                     if batch is None:
                         columns[table.path] = sorted(table.columns)
                         continue
-                    batches.append(_Batch(table.path, output, file.tell()))
+                    batches.append(_StoredBatch(table.path, output, file.tell()))
                     with pa.ipc.new_stream(file, batch.schema) as stream:
                         stream.write_batch(batch)
                 found = [] if reading.events is None else np.flatnonzero(reading.events.found).tolist()
@@ -126,7 +126,7 @@ def _described(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def _taken(path: Path, reading: Reading, tables: Sequence[InputTable]) -> list[_Batch] | None:
+def _taken(path: Path, reading: Reading, tables: Sequence[InputTable]) -> list[_StoredBatch] | None:
     """Return the batches of a part, and give the input its counts; None: it is not there, or has other columns.
 
     The columns of an input may depend on those of the first one, which another process did not know.
@@ -138,16 +138,16 @@ def _taken(path: Path, reading: Reading, tables: Sequence[InputTable]) -> list[_
     reading.flow.of_outputs = [Cut(*cut) for cut in found["outputs"]]
     if reading.events is not None:
         reading.events.found[found["found"]] = True
-    return [_Batch(*batch) for batch in found["batches"]]
+    return [_StoredBatch(*batch) for batch in found["batches"]]
 
 
-def _read(path: Path, tables: Sequence[InputTable], batches: Sequence[_Batch]) -> Iterator[Portion]:
+def _read(path: Path, tables: Sequence[InputTable], batches: Sequence[_StoredBatch]) -> Iterator[Portion]:
     with path.open("rb") as file:
         for table in tables:
             yield Portion(table, None)
             for batch in batches:
                 if batch.table == table.path:
-                    file.seek(batch.place)
+                    file.seek(batch.offset)
                     with pa.ipc.open_stream(file) as stream:
                         yield Portion(table, stream.read_next_batch(), batch.output)
 
