@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from arrowroot._objects.profile import Profile
     from arrowroot._objects.simple import Named, Parameter, Text
     from arrowroot._passes.left_out import LeftOut
+    from arrowroot._select.objects import PhysicsObject
     from arrowroot._skimming.report import Skimmed
     from arrowroot._skimming.skim import skim
     from arrowroot._version import __commit__
@@ -166,6 +167,7 @@ __all__ = [
     "Parameter",
     "Partition",
     "PhysicalRead",
+    "PhysicsObject",
     "Plan",
     "PolyHistogram",
     "PolyProfile",
@@ -244,6 +246,7 @@ _LAZY = {
     **dict.fromkeys(("Friends", "scan"), "_api.scan_files"),
     "scan_root": "_api.polars_source",
     "LeftOut": "_passes.left_out",
+    "PhysicsObject": "_select.objects",
     "Skimmed": "_skimming.report",
     "skim": "_skimming.skim",
     "Layout": "_layout.layout",

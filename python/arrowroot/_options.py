@@ -75,6 +75,7 @@ class ReadOptions(FindOptions, total=False):
     verify_checksums: bool
     assemble: bool
     raw: bool
+    objects: bool
 
 
 class ScanOptions(ReadOptions, PassOptions, total=False):
@@ -115,6 +116,9 @@ class ScanOptions(ReadOptions, PassOptions, total=False):
     assemble: a group of a split object becomes one column: a struct, a list of structs, or a map; without
         ``columns``, every object whole. Members that cannot be read are left out, with a warning. Otherwise
         a group stands for its members.
+    objects: columns that are members of the same things (``Tree.objects``) become one column, a list of records:
+        ``Muon`` with ``pt`` and ``eta``. A name among ``columns`` stands for all of one, "Muon.pt" for a member; only
+        the members asked for are read. Filters go by the columns.
     raw: every column becomes binary: the bytes of each entry as they are stored. This works for branches that
         cannot be read, too, but not for RNTuples.
     """

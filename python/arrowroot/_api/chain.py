@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from arrowroot._api.outputs import Outputs
     from arrowroot._api.tree import Tree
+    from arrowroot._api.zips import Zips
     from arrowroot._expressions.scope import Scope
     from arrowroot._filter.bind import Filter, FilterLike
     from arrowroot._options import Define
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from arrowroot._select.entries import Entries, EntrySet
     from arrowroot._select.events import Member
     from arrowroot._select.lumi import LumiMaskLike
+    from arrowroot._select.objects import CountedBranch, PhysicsObject
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
 
@@ -64,6 +66,16 @@ class Chain:
     def branches(self) -> Sequence[Candidate]:
         """All branches of the first tree."""
         return self.tree.branches
+
+    @property
+    def own_branches(self) -> Sequence[CountedBranch]:
+        """The branches of the main trees."""
+        return self.tree.branches
+
+    @property
+    def objects(self) -> Mapping[str, PhysicsObject]:
+        """The physics objects of the main trees."""
+        return self.tree.objects
 
     @property
     def aliased(self) -> Sequence[FriendBranch]:
@@ -199,8 +211,17 @@ class Chain:
         if is_filtered or define:
             options.refuse_whole_branches()
         names = given.get("filter_name")
+        zips: Zips | None = None
+        if given.get("objects", False) is not False:
+            from arrowroot._api.zips import Zips
+
+            zips = Zips(self, columns, given)
+            columns = zips.columns
         choice = Choice.of(columns, names, assemble=options.assemble, raw=options.raw)
         outputs, scope = self.outputs(choice, options, define)
+        if zips is not None:
+            delivered = zips.choose(list(outputs.columns))
+            outputs = outputs._replace(columns={name: outputs.columns.get(name) for name in delivered})
         chosen = outputs.needed
         bound = self.bound(condition, options, lumi_mask, scope=scope) if is_filtered else None
         # From here on other files are opened. All columns are chosen by now, so each file is checked for them.
@@ -209,6 +230,8 @@ class Chain:
         start = partial(_computing, start, outputs, entries)
         if origin := given.get("origin"):
             start = self._with_origin(start, entries, origin)
+        if zips is not None:
+            start = zips.around(start)
         if bound is not None or not self.is_one_tree:
             start = partial(_regrouped, start)
         text = "" if bound is None else bound.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._api.column import Column
@@ -9,6 +10,7 @@ from arrowroot._errors import UnsupportedError
 
 if TYPE_CHECKING:
     from arrowroot import _native
+    from arrowroot._select.objects import PhysicsObject
 
 #: Estimated bytes of metadata in memory for each branch (its record and what is made of it), and each basket or page.
 _BRANCH_BYTES, _BASKET_BYTES = 1300, 32
@@ -177,6 +179,20 @@ class TreeMetadata:
         They take no bytes of pages. Those that show parts of several fields are not among them. A TTree has none.
         """
         return dict(self._native.projections)
+
+    @cached_property
+    def objects(self) -> dict[str, PhysicsObject]:
+        """The columns that are members of the same things, by what these are called, as far as the tree says it.
+
+        Lists with one counter and a common name (``Muon_pt``, ``Muon_eta``), the members of a split collection, and
+        those of an RNTuple's lists of records. Nothing is read for that. Scans deliver them by ``objects=True``.
+
+        >>> tree.objects  # a list alone is none
+        {}
+        """
+        from arrowroot._select.objects import objects_in
+
+        return objects_in(self.branches)
 
     @property
     def attribute_sets(self) -> list[str]:

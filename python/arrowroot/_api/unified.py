@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from arrowroot._passes.source import EnginePass, Source
     from arrowroot._select.columns import Candidate, Choice
     from arrowroot._select.entries import EntrySet
+    from arrowroot._select.objects import CountedBranch, PhysicsObject
 
     #: The choice for columns that some files lack.
     Missing: TypeAlias = Literal["raise", "null", "common"]
@@ -58,6 +59,9 @@ class _Branch(NamedTuple):
     depth: int
     is_part: bool
     unsupported: str | None
+    counter: str | None = None
+    arrow_type: str | None = None
+    title: str = ""
 
 
 class _Kind(NamedTuple):
@@ -168,13 +172,25 @@ class Unified(Row):
         self._kind_of.append(kind)
 
     @property
-    def branches(self) -> Sequence[Candidate]:
+    def branches(self) -> Sequence[_Branch]:
         """All branches of all trees, or those that can be read in each. Opens all files."""
         self.open_others()
         if self._differing.missing != "common":
             return self._forest.branches
         common = frozenset.intersection(*(kind.readable for kind in self._kinds.values()))
         return [branch for branch in self._forest.branches if branch.path in common]
+
+    @property
+    def own_branches(self) -> Sequence[CountedBranch]:
+        """All branches of all trees, as ``branches``."""
+        return self.branches
+
+    @property
+    def objects(self) -> Mapping[str, PhysicsObject]:
+        """The physics objects, with the members that any of the trees has."""
+        from arrowroot._select.objects import objects_in
+
+        return objects_in(self.branches)
 
     def choose(self, choice: Choice) -> list[str]:
         """Return the paths of the columns to deliver. Raises: as ``Tree.scan``."""

@@ -27,7 +27,7 @@ from arrowroot._render import shown
 from arrowroot._select.columns import Choice, select, single_names, without_short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Literal
 
     import pyarrow as pa
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from arrowroot._passes.source import EnginePass
     from arrowroot._select.entries import Entries, EntrySet
     from arrowroot._select.events import Member as TreeInARow
+    from arrowroot._select.objects import CountedBranch, PhysicsObject
 
 
 class WithFriends(Chain):
@@ -144,6 +145,16 @@ class WithFriends(Chain):
     def reshuffled(self) -> str | None:
         """A tree of the main chain whose entries are in an order by chance, if there is one."""
         return self.main.reshuffled
+
+    @property
+    def own_branches(self) -> Sequence[CountedBranch]:
+        """The branches of the main chain."""
+        return self.main.own_branches
+
+    @property
+    def objects(self) -> Mapping[str, PhysicsObject]:
+        """The physics objects of the main chain."""
+        return self.main.objects
 
     @cached_property
     def branches(self) -> Sequence[FriendBranch]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+#: The key, in the metadata of a list's items, of the name of the records that these are.
+RECORD = b"arrowroot:record"
 #: Options of pyarrow that say what integers become when some are null.
 _TYPE_OPTIONS = {"types_mapper", "integer_object_nulls"}
 
@@ -161,7 +163,21 @@ def to_awkward(table: pa.Table) -> ak.Array:
             column = pa.chunked_array(plain)
             table = table.set_column(index, field.with_type(column.type), column)
     with _naming_column("to_awkward()", table, awkward.from_arrow):
-        return awkward.from_arrow(table)
+        found = awkward.from_arrow(table)
+    for field in table.schema:
+        record = _record_of(field.type)
+        if record is not None:
+            found = awkward.with_field(found, awkward.with_name(found[field.name], record), field.name)
+    return found
+
+
+def _record_of(kind: pa.DataType) -> str | None:
+    """Return the name of the records in lists, by which Awkward finds their behaviours."""
+    import pyarrow as pa
+
+    note = kind.value_field.metadata if pa.types.is_list(kind) or pa.types.is_large_list(kind) else None
+    name = (note or {}).get(RECORD)
+    return None if name is None else name.decode("utf-8", "replace")
 
 
 def to_numpy(table: pa.Table) -> dict[str, npt.NDArray[Any]]:

@@ -1,0 +1,155 @@
+"""Columns of lists that are members of the same objects, as lists of records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arrowroot._arrow.convert import RECORD
+from arrowroot._errors import CorruptFileError
+from arrowroot._passes.source import import_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+    from arrowroot._cost.cost import Cost
+    from arrowroot._cost.plan import Plan, ScanStats
+    from arrowroot._passes.source import Source
+    from arrowroot._select.objects import Zip
+
+#: Keys of the metadata of a member's field: the title of its column, and the type in C++.
+TITLE, TYPE = b"title", b"type"
+
+
+class Zipped:
+    """A pass that delivers members of objects as one column of lists of records. No value is copied."""
+
+    #: As ``TreeSource``.
+    is_of_paths = True
+
+    def __init__(
+        self, source: Source, columns: Sequence[Zip], notes: Mapping[str, Mapping[bytes, str]]
+    ) -> None:
+        """``columns``: to deliver; ``notes``: metadata of members, by their paths."""
+        self._source = source
+        self._columns = columns
+        self._notes = notes
+        self._schema: pa.Schema | None = None
+
+    @property
+    def num_entries(self) -> int:
+        return self._source.num_entries
+
+    @property
+    def column_names(self) -> list[str]:
+        return [column.name for column in self._columns]
+
+    def schema(self) -> pa.Schema:
+        if self._schema is None:
+            import pyarrow as pa
+
+            inner = self._source.schema()
+            fields = [
+                inner.field(one.name) if one.members is None else self._field(one, inner)
+                for one in self._columns
+            ]
+            self._schema = pa.schema(fields, inner.metadata)
+        return self._schema
+
+    def _field(self, column: Zip, inner: pa.Schema) -> pa.Field:
+        import pyarrow as pa
+
+        members = []
+        lists = [inner.field(path) for path in (column.members or {}).values()]
+        is_nullable = all(field.nullable for field in lists)
+        for (name, path), field in zip((column.members or {}).items(), lists, strict=True):
+            item = field.type.value_field
+            may_lack = item.nullable or (field.nullable and not is_nullable)
+            members.append(pa.field(name, item.type, may_lack, self._notes.get(path)))
+        note = {RECORD: column.record} if column.record else None
+        items = pa.field("item", pa.struct(members), nullable=False, metadata=note)
+        return pa.field(column.name, pa.list_(items), is_nullable)
+
+    def next_batch(self) -> pa.RecordBatch | None:
+        import pyarrow as pa
+
+        batch = self._source.next_batch()
+        if batch is None:
+            return None
+        ours = import_batch(batch, self._source)
+        arrays = [
+            ours.column(one.name)
+            if one.members is None
+            else _zipped([ours.column(path) for path in one.members.values()], field, self.place())
+            for one, field in zip(self._columns, self.schema(), strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema())
+
+    def place(self) -> str:
+        return self._source.place()
+
+    def plan(self) -> Plan:
+        return self._source.plan()
+
+    def stats(self) -> ScanStats:
+        return self._source.stats()
+
+    def cost(self) -> Cost:
+        return self._source.cost()
+
+    def cancel(self) -> None:
+        self._source.cancel()
+
+
+def _zipped(lists: Sequence[pa.ListArray], field: pa.Field, where: str) -> pa.ListArray:
+    """Return lists of records, of lists of their members. Raises: CorruptFileError if they differ in length."""
+    import pyarrow as pa
+
+    first = lists[0]
+    if not all(one is first or _is_like(one, first) for one in lists):
+        return _of_differing(lists, field, where)
+    offsets = first.offsets
+    n_items = offsets[-1].as_py()
+    values = [one.values.slice(0, n_items) for one in lists]
+    records = pa.StructArray.from_arrays(values, fields=list(field.type.value_type))
+    return pa.ListArray.from_arrays(
+        offsets, records, type=field.type, mask=first.is_null() if first.null_count else None
+    )
+
+
+def _is_like(one: pa.ListArray, other: pa.ListArray) -> bool:
+    """Return whether lists have the same numbers of items, at the same indices, and the same are missing."""
+    mine, others = ((lists.buffers()[1].address, lists.offset) for lists in (one, other))
+    if one.null_count or other.null_count:
+        return one.null_count == other.null_count and bool(
+            one.is_null().equals(other.is_null()) and one.offsets.equals(other.offsets)
+        )
+    return mine == others or bool(one.offsets.equals(other.offsets))
+
+
+def _of_differing(lists: Sequence[pa.ListArray], field: pa.Field, where: str) -> pa.ListArray:
+    """Return lists of records where members are missing in some files: they are null for all items of an entry."""
+    import numpy as np
+    import pyarrow as pa
+
+    from arrowroot._arrow import arrays
+
+    ends = [arrays.to_numpy(one.offsets).astype(np.int64) for one in lists]
+    is_there = [arrays.to_numpy(one.is_valid()) for one in lists]
+    lengths = [np.where(there, np.diff(end), 0) for end, there in zip(ends, is_there, strict=True)]
+    n_items = np.maximum.reduce(lengths)
+    if any((there & (length != n_items)).any() for there, length in zip(is_there, lengths, strict=True)):
+        raise CorruptFileError(
+            f"{where}: members of {field.name!r} have other numbers of items than the others of one entry"
+        )
+    offsets = np.concatenate([[0], np.cumsum(n_items)])
+    owner = np.repeat(np.arange(len(n_items)), n_items)
+    values = []
+    for one, end, there in zip(lists, ends, is_there, strict=True):
+        indices = np.arange(offsets[-1]) + (end[:-1] - offsets[:-1])[owner]
+        values.append(one.values.take(pa.array(indices, mask=~there[owner])))
+    records = pa.StructArray.from_arrays(values, fields=list(field.type.value_type))
+    is_lacking = ~np.logical_or.reduce(is_there)
+    mask = pa.array(is_lacking) if is_lacking.any() else None
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), records, type=field.type, mask=mask)

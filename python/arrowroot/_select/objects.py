@@ -1,0 +1,167 @@
+"""Physics objects: which columns are members of the same things, as counters and stored types say."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from arrowroot._select.columns import Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Mapping, Sequence
+
+#: Groups of branches with one item for each object.
+_COLLECTION = r"(std::)?vector<|TClonesArray|ROOT::VecOps::RVec<"
+#: Members of TObject, which say nothing of physics.
+OF_TOBJECT = frozenset({"fUniqueID", "fBits"})
+#: Members of which the vector package takes one each, for the records that it adds behaviours to.
+_AZIMUTHAL, _LONGITUDINAL = ({"pt", "phi"}, {"px", "py"}), ({"eta"}, {"theta"}, {"pz"})
+_TEMPORAL = frozenset({"mass", "m", "M", "energy", "e", "E"})
+
+
+class CountedBranch(Candidate, Protocol):
+    """A branch that may say which one counts its values."""
+
+    @property
+    def counter(self) -> str | None: ...
+    @property
+    def arrow_type(self) -> str | None: ...
+    @property
+    def title(self) -> str: ...
+
+
+class PhysicsObject(NamedTuple):
+    """Columns that are members of the same things, as ``Muon``: ``Tree.objects`` has those that a file says.
+
+    members: paths of the columns by the names of the members. counter: the column with the number of objects, None if
+    only their members say it. record: the name under which the ``vector`` package knows such records in Awkward.
+
+    >>> ar.PhysicsObject("Muon", {"pt": "Muon_pt", "phi": "Muon_phi"}, "nMuon", None).members["pt"]
+    'Muon_pt'
+    """
+
+    name: str
+    members: dict[str, str]
+    counter: str | None
+    record: str | None
+
+
+def record_of(members: Iterable[str]) -> str | None:
+    """Return the name of records for the behaviours of the vector package; None: it knows none such."""
+    names = set(members)
+    if not any(pair <= names for pair in _AZIMUTHAL) or not any(one <= names for one in _LONGITUDINAL):
+        return None
+    return "Momentum4D" if names & _TEMPORAL else "Momentum3D"
+
+
+def objects_in(branches: Sequence[CountedBranch]) -> dict[str, PhysicsObject]:
+    """Return the objects that branches (depth first) are members of, by their names."""
+    found: dict[str, PhysicsObject] = {}
+    counted: dict[str, list[str]] = {}
+    parts: dict[str, list[str]] = {}
+    for index, branch in enumerate(branches):
+        if branch.is_group and re.match(_COLLECTION, branch.type_name):
+            inside = [
+                one.path
+                for one in _behind(branches, index)
+                if not one.is_group and one.unsupported is None and one.type_name.endswith("]")
+            ]
+            _add(found, branch.name.rstrip("."), {_member(path, branch): path for path in inside}, None)
+        elif branch.is_part and branch.unsupported is None:
+            parts.setdefault(branch.path.rpartition(".")[0], []).append(branch.path)
+        elif branch.depth == 0 and branch.counter is not None and branch.unsupported is None:
+            counted.setdefault(branch.counter, []).append(branch.path)
+    for counter, paths in counted.items():
+        begin = _common_begin(counter, paths)
+        if begin:
+            _add(found, begin[:-1], {path.removeprefix(begin): path for path in paths}, counter)
+    for branch in branches:
+        if branch.path in parts and (branch.arrow_type or "").startswith("list<struct<"):
+            members = {path.removeprefix(f"{branch.path}."): path for path in parts[branch.path]}
+            # ROOT's importer of trees numbers its collections, and keeps the names of the columns in them.
+            begin = _common_begin("", list(members))
+            named = {name.removeprefix(begin): path for name, path in members.items()}
+            _add(found, begin[:-1] or branch.path, named, None)
+    return found
+
+
+def _behind(branches: Sequence[CountedBranch], index: int) -> Iterable[CountedBranch]:
+    """Yield what is inside of a group."""
+    for branch in branches[index + 1 :]:
+        if branch.depth <= branches[index].depth:
+            return
+        yield branch
+
+
+def _member(path: str, group: CountedBranch) -> str:
+    last = path.removeprefix(f"{group.path}/").rpartition("/")[2]
+    return last.removeprefix(f"{group.name.rstrip('.')}.")
+
+
+def _add(found: dict[str, PhysicsObject], name: str, members: dict[str, str], counter: str | None) -> None:
+    if members and name not in found:
+        found[name] = PhysicsObject(name, members, counter, record_of(members))
+
+
+def _common_begin(counter: str, paths: Sequence[str]) -> str:
+    """Return the begin of names, with a "_", that says what they are members of; "" if they have none in common."""
+    named = f"{counter[1:]}_"
+    if counter.startswith("n") and all(path.startswith(named) for path in paths):
+        return named
+    if len(paths) == 1:
+        return ""
+    # What the first and the last in the order of the alphabet begin with, all others do.
+    first, last = min(paths), max(paths)
+    n_common = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return first[: first.rfind("_", 0, n_common) + 1]
+
+
+class Zip(NamedTuple):
+    """A column to deliver: one as it is read, or members of objects as a list of records."""
+
+    name: str
+    #: Paths by the names of the members; None: the column of that name.
+    members: dict[str, str] | None
+    record: str | None = None
+
+
+def spelled_out(
+    columns: Iterable[str], objects: Mapping[str, PhysicsObject], known: Container[str]
+) -> list[str]:
+    """Return names and patterns with objects, and members "Muon.pt", as the paths of columns."""
+    found: list[str] = []
+    for text in columns:
+        mark = "!" if text.startswith("!") and text not in known else ""
+        bare = text.removeprefix(mark)
+        name, _, member = bare.partition(".")
+        one = objects.get(bare) or objects.get(name)
+        if bare in known or one is None or (member and member not in one.members):
+            found.append(text)
+        elif member:
+            found.append(mark + one.members[member])
+        else:
+            found += [mark + path for key, path in one.members.items() if mark or key not in OF_TOBJECT]
+    return found
+
+
+def zipped(
+    paths: Sequence[str], objects: Mapping[str, PhysicsObject], *, named: Container[str] | None
+) -> list[Zip]:
+    """Return what to deliver of chosen columns, each object where its first member is.
+
+    named: texts that were asked for; None: all columns are meant. Then counters are not wanted: records say how many
+    there are. The members of TObject are left out unless they are named.
+    """
+    of = {path: (one, member) for one in objects.values() for member, path in one.members.items()}
+    counters = {one.counter for one in objects.values()} if named is None else set()
+    found: dict[str, Zip] = {}
+    for path in paths:
+        one, member = of.get(path, (None, ""))
+        if one is None:
+            if path not in counters:
+                found[path] = Zip(path, None)
+        elif member not in OF_TOBJECT or (named and (path in named or f"{one.name}.{member}" in named)):
+            into = found.setdefault(one.name, Zip(one.name, {}, None))
+            if into.members is not None:
+                into.members[member] = path
+    return [one._replace(record=record_of(one.members or ())) for one in found.values()]
