@@ -18,7 +18,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import programs
+from campaigns.programs.build import prepare
+
 from .paths import CACHE, DEFINITIONS, REPOSITORY
 
 if sys.version_info >= (3, 11):
@@ -76,7 +77,7 @@ def made(data: Sequence[str]) -> Path:
     key = hashlib.sha256(MAKER.read_bytes() + json.dumps(list(data)).encode()).hexdigest()[:16]
     directory = CACHE / "data" / f"{'-'.join(data)}-{key}"
     if not directory.exists():
-        programs.prepare()
+        prepare()
         directory.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=directory.parent) as part:
             made = Path(part) / "made"

@@ -1,6 +1,6 @@
 """Derives the definition of the NanoAOD-like data set from a real file: ``python -m bench.nano_schema FILE``.
 
-It writes ``definitions/nano.json``: names, types, counters, multiplicities and how the values of each branch are
+It writes ``campaigns/reading/nano.json``: names, types, counters, multiplicities and how the values of each branch are
 distributed, but no entry of the file. ``programs/generate_nano.cxx`` draws the data set from it. The committed one is
 of a NanoAOD file of 200 simulated events of CMS Open Data (top-quark pairs, 2015), as scikit-hep-testdata has it.
 """
@@ -21,7 +21,7 @@ import arrowroot
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PATH = Path(__file__).resolve().parent / "definitions" / "nano.json"
+PATH = Path(__file__).resolve().parents[1] / "campaigns" / "reading" / "nano.json"
 TREE = "Events"
 #: ROOT's names of the types, and its codes of them for leaves.
 CODES = {

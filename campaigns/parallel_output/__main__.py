@@ -16,6 +16,7 @@ from bench import programs
 from bench.paths import CACHE
 from campaigns.parallel_output import loads, policies, scale
 from campaigns.parallel_output.cases import PUBLISHED
+from campaigns.programs import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +65,7 @@ def main() -> None:
     programs.build_examples("arrowroot-writer", "parallel_output")
     programs.build_examples("arrowroot", "write_limit")
     if options.part in WITH_ROOT:
-        programs.prepare()
+        build.prepare()
     machine = fingerprint()
     where = f"{machine['cpu']}, {machine['n_cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB"
     settings = {key: value for key, value in vars(options).items() if key not in ("part", "out")}

@@ -1,7 +1,7 @@
 """Makes a file of a data set: ``data.py DIRECTORY flat|nano|aod CODEC LAYOUT N_ENTRIES [SEED]``.
 
 A layout is ``ttree`` or ``rntuple``; of the objects of ``aod`` it is ``split99``, ``split0`` or ``rntuple``. The
-generators are compiled by ``python -m bench.programs``. Beside the file stands ``about/columns.json``: what
+generators are compiled by ``programs/build.py``. Beside the file stands ``about/columns.json``: what
 ``native.py`` must know of its columns, and where the baskets of each branch are, as uproot finds them, which is
 independent of what is measured.
 """
@@ -24,7 +24,7 @@ COMPRESSION = {"zstd": 505, "lz4": 404, "zlib": 101, "lzma": 204, "none": 0}
 OF_NANO = COMPRESSION | {"lzma": 209}
 TREES = {"flat": "T", "nano": "Events", "aod": "T"}
 #: What the values of NanoAOD are drawn from.
-NANO = Path(__file__).resolve().parents[2] / "bench" / "definitions" / "nano.json"
+NANO = Path(__file__).resolve().parent / "nano.json"
 TYPES = {
     "float": "float32", "double": "float64", "bool": "bool",
     "int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16",

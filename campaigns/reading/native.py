@@ -1,7 +1,7 @@
 """Compiled programs as engines of the laboratory (docs/lab/runners.md): ``native.py WAY run|identify``.
 
 ROOT's fast ways to read, and the limits: ``campaigns/METHODOLOGY.md`` says what those are. The programs are compiled by
-``python -m bench.programs``, or when one is needed first; they get the job as they know it, with what ``data.py`` has
+``programs/build.py``, or when one is needed first; they get the job as they know it, with what ``data.py`` has
 told of the file.
 """
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 Job = dict[str, Any]
 Answer = dict[str, Any]
 
-#: With the programs' sources; a commit that is measured as a campaign of a repository has them, too.
-REPOSITORY = Path(__file__).resolve().parents[2]
+#: The programs' sources, and the script that compiles them.
+SOURCES = Path(__file__).resolve().parents[1] / "programs"
 #: ROOT's and the limits', and cargo's examples.
 PLACES = (
     Path(os.environ.get("ARROWROOT_BENCH") or Path.home() / ".cache" / "arrowroot-bench") / "bin",
-    Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target") / "release" / "examples",
+    Path(os.environ.get("CARGO_TARGET_DIR") or SOURCES.parents[1] / "target") / "release" / "examples",
 )
 #: Passes of a limit in one process, of which the median counts; of all columns of a large file less.
 N_PASSES, N_PASSES_OF_ALL, N_PASSES_OF_PAGES = 7, 3, 5
@@ -59,8 +59,8 @@ def program(name: str) -> str:
     """Return the path of a program, compiled if it is missing. Raises: UnsupportedError if it cannot be."""
     check(name)
     if _found(name) is None:
-        command = [sys.executable, "-m", "bench.programs", name]
-        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+        command = [sys.executable, str(SOURCES / "build.py"), name]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise UnsupportedError(f"{name} does not compile: {done.stderr.strip().splitlines()[-1]}")
     return str((_found(name) or PLACES[0] / name).resolve())
@@ -70,9 +70,9 @@ def check(name: str) -> None:
     """Raise UnsupportedError if a program was not compiled, and cannot be when it is needed."""
     if _found(name) is not None:
         return
-    if not (REPOSITORY / "bench" / "programs" / f"{name}.cxx").exists():
+    if not (SOURCES / f"{name}.cxx").exists():
         raise UnsupportedError(
-            f"{name} is not in {PLACES[0]}: python -m bench.programs compiles it in a clone of arrowroot, with cargo"
+            f"{name} is not in {PLACES[1]}: python -m bench.programs compiles it in a clone of arrowroot, with cargo"
         )
     compiler = os.environ.get("CXX", "g++")
     if shutil.which(compiler) is None or find_spec("ROOT") is None:

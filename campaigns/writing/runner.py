@@ -43,10 +43,10 @@ PART_BYTES = 1 << 20
 def program(path: Path) -> str:
     """Return the path of a program. Raises: UnsupportedError if it was not compiled."""
     if not path.exists():
-        raise UnsupportedError(
-            f"{path.name} is not in {path.parent}: python -m bench.programs compiles it in a clone of arrowroot, with "
-            "cargo"
-        )
+        how = "python -m bench.programs compiles it in a clone of arrowroot, with cargo"
+        if path.parent == PROGRAMS:
+            how = f"{Path(__file__).resolve().parents[1] / 'programs' / 'build.py'} compiles it"
+        raise UnsupportedError(f"{path.name} is not in {path.parent}: {how}")
     return str(path)
 
 

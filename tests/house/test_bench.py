@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pyarrow as pa
@@ -78,10 +81,44 @@ def test_imports_of_the_benchmarks_make_no_circle():
 
 def test_nothing_needs_what_is_outside_of_the_repository():
     texts = [
-        path for path in (REPOSITORY / "bench").rglob("*") if path.suffix in (".py", ".toml", ".cxx", ".hxx")
+        path
+        for place in ("bench", "campaigns/programs")
+        for path in (REPOSITORY / place).rglob("*")
+        if path.suffix in (".py", ".toml", ".cxx", ".hxx")
     ]
     assert len(texts) > 20
     assert [path.name for path in texts if "../shared" in path.read_text(encoding="utf-8")] == []
+
+
+#: A generator that looks at what it is told to make data by.
+GENERATOR = """#!/bin/sh
+grep -q '"branches"' "$1" && echo "drawn from its definition" >&2
+exit 1
+"""
+
+
+def test_campaigns_need_nothing_but_the_files_beside_them(tmp_path):
+    """Who has no clone has their directory: data are made by what is in it, and so are programs."""
+    shutil.copytree(REPOSITORY / "campaigns", tmp_path / "campaigns")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "generate_nano").write_text(GENERATOR)
+    (programs / "generate_nano").chmod(0o755)
+    variables = {**os.environ, "ARROWROOT_BENCH": str(tmp_path), "CXX": "true"}
+
+    def said(*words):
+        command = [sys.executable, str(tmp_path / "campaigns" / words[0]), *words[1:]]
+        done = subprocess.run(
+            command, env=variables, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        return done.stdout + done.stderr
+
+    assert "drawn from its definition" in said(
+        "reading/data.py", str(tmp_path), "nano", "none", "ttree", "10"
+    )
+    if find_spec("ROOT") is not None:
+        assert "clone of arrowroot" not in said("reading/native.py", "root-bulk", "identify")
+        assert "compiling open_root" in said("programs/build.py", "open_root")
 
 
 def test_every_branch_of_the_nano_definition_has_values_and_a_counter_that_exists():

@@ -1,6 +1,6 @@
 // generate_nano DEFINITION N OUT COMPRESSION SEED
 //
-// A NanoAOD-like file of any size from committed data alone (definitions/nano.json; bench/nano_schema.py made it): flat
+// A NanoAOD-like file of any size from committed data alone (reading/nano.json; bench/nano_schema.py made it): flat
 // branches and counted arrays. Multiplicities and values are drawn from the distributions of a real file, each branch for
 // itself. The transverse momenta of a collection are sorted. Floats keep the mantissa truncation of their branch, so that
 // they compress as real data do.

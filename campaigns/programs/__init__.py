@@ -1,0 +1,1 @@
+"""Programs in C++ that campaigns measure, or make data by, and the script that compiles them."""
