@@ -1,0 +1,43 @@
+"""Expressions mean what they mean to TTree::Draw and RDataFrame, but for what is listed."""
+
+import pytest
+
+import arrowroot as ar
+
+from . import drawn_texts
+from .compare import written
+from .with_expressions import VALUES, write
+
+expressions = written(write)
+
+
+@pytest.mark.parametrize("kind", ["drawn", "random"])
+def test_draw_selects_the_same_but_for_what_is_listed(expressions, kind):
+    tree = ar.open(expressions / "selections.root")["T"]
+    refused, otherwise = set(), set()
+    for text, entries in expressions.expected[kind]:
+        assert entries != [-1], text  # TTree::Draw takes all of them
+        try:
+            found = tree.entries_where(text).tolist()
+        except ar.ArrowrootError:
+            refused.add(text)
+            continue
+        if found != entries:
+            otherwise.add(text)
+    texts = {text for text, _ in expressions.expected[kind]}
+    assert refused == texts & set(drawn_texts.REFUSED)
+    assert otherwise == texts & set(drawn_texts.OTHERWISE)
+    assert len(expressions.expected[kind]) == {"drawn": 184, "random": 400}[kind]
+
+
+@pytest.mark.parametrize("name", ["T", "N"])
+def test_values_are_those_of_rdataframe(expressions, name):
+    tree = ar.open(expressions / "selections.root")[name]
+    for (_, ours), expected in zip(VALUES, expressions.expected["values"], strict=True):
+        found = tree.to_arrow(["f"], define={"d": "1.0 * v", "a": "sin(d)", "f": ours}, filter="n >= 2")[
+            "f"
+        ].to_pylist()
+        for mine, theirs in zip(found, expected, strict=True):
+            # The root of the difference of squares loses digits.
+            is_close = pytest.approx(theirs, rel=1e-9, abs=1e-5, nan_ok=True)
+            assert (mine if isinstance(mine, list) else [mine]) == is_close, ours
