@@ -175,16 +175,34 @@ def test_a_data_set_can_be_written(events, tmp_path):
 
 
 def test_fragments_are_whole_clusters_and_travel(events, monkeypatch):
-    from arrowroot._api import partitions
+    from arrowroot._api import opening, partitions
 
     monkeypatch.setattr(partitions, "parse_size", lambda *_: 12_000)
     fragments = pickle.loads(pickle.dumps(list(events.get_fragments())))  # noqa: S301 - our own
     assert len(fragments) > 4
     assert all(one.count_rows() % 100 == 0 for one in fragments)
     assert pa.concat_tables([one.to_table() for one in fragments]).equals(events.to_table())
+    monkeypatch.undo()
+    opened = []
+    make = opening.File.__init__
+    monkeypatch.setattr(opening.File, "__init__", lambda self, *given: opened.append(1) or make(self, *given))
+    again = pickle.loads(pickle.dumps(fragments[-1]))  # noqa: S301 - our own
+    assert again.head(1).num_rows == len(opened) == 1
+    assert {len(one.files) for one in fragments} == {1}
+    assert list(fragments[0].get_fragments()) == [fragments[0]]
     some = pc.field("nMuon") > 3
     found = [one.to_table(["event"]) for one in events.get_fragments(some)]
     assert pa.concat_tables(found).equals(events.to_table(["event"], filter=some))
+
+
+def test_fragments_bring_their_friends(folder):
+    beside = ar.dataset(
+        folder / "run*.root", "Events", ["met", "weight"], friends={"f": folder / "more.root"}
+    )
+    fragments = pickle.loads(pickle.dumps(list(beside.get_fragments())))  # noqa: S301 - our own
+    assert pa.concat_tables([one.to_table() for one in fragments]).equals(beside.to_table())
+    some = pc.field("weight") > 0
+    assert sum(one.count_rows(some) for one in fragments) == beside.count_rows(some)
 
 
 def test_a_column_that_is_not_there_is_an_error(events):

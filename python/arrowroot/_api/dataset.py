@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from arrowroot._api.chain import Chain
+    from arrowroot._api.partitions import Partition
     from arrowroot._api.scan import Scan
     from arrowroot._api.scan_files import FriendsLike
     from arrowroot._api.unified import Missing
@@ -75,6 +76,24 @@ class Request:
         return self.chain.scan(self.names, {}).schema
 
 
+class _OfPiece:
+    """A piece of a data set, which opens its own file alone."""
+
+    def __init__(self, piece: Partition, schema: pa.Schema) -> None:
+        self.arguments = (piece, schema)
+        self.schema = schema
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The tree and its friends, which stay open."""
+        return self.arguments[0].opened(self.names)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns."""
+        return list(self.arguments[0].columns)
+
+
 class Dataset(ds.FileSystemDataset):  # type: ignore[misc]  # pyarrow has no types
     """Trees of files as a ``pyarrow.dataset.Dataset``; ``arrowroot.dataset`` makes it.
 
@@ -85,7 +104,10 @@ class Dataset(ds.FileSystemDataset):  # type: ignore[misc]  # pyarrow has no typ
     """
 
     def __init__(
-        self, request: Request, condition: pc.Expression | None = None, part: tuple[int, int] | None = None
+        self,
+        request: Request | _OfPiece,
+        condition: pc.Expression | None = None,
+        part: tuple[int, int] | None = None,
     ) -> None:
         """``condition``: of all that is read; ``part``: the only entries of it, None for all."""
         self._request = request
@@ -199,17 +221,14 @@ class Dataset(ds.FileSystemDataset):  # type: ignore[misc]  # pyarrow has no typ
         return Dataset(self._request, both, self._part)
 
     def get_fragments(self, filter: pc.Expression | None = None) -> Iterator[Dataset]:  # noqa: A002 - pyarrow's word
-        """Yield data sets of one file each, which end where clusters end, and can be pickled."""
+        """Yield data sets of a piece of one file each, which end where clusters end; pickled, they open it alone."""
+        if isinstance(self._request, _OfPiece):
+            yield self if filter is None else self.filter(filter)
+            return
         paths, tree, _, options = self._request.arguments
-        whole = partitions(paths, tree, self._request.names, **options)
-        first = 0
-        for piece in whole:
-            entries = range(first, first + piece.num_entries)
-            first = entries.stop
-            mine = range(max(entries.start, self._range[0]), min(entries.stop, self._range[1]))
-            if mine:
-                found = Dataset(self._request, self._condition, (mine.start, mine.stop))
-                yield found if filter is None else found.filter(filter)
+        for piece in partitions(paths, tree, self._request.names, **options):
+            found = Dataset(_OfPiece(piece, self.schema), self._condition, piece.entries)
+            yield found if filter is None else found.filter(filter)
 
     @property
     def _range(self) -> tuple[int, int]:
@@ -238,7 +257,8 @@ class Dataset(ds.FileSystemDataset):  # type: ignore[misc]  # pyarrow has no typ
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Take along what to open, and the options of the storage that were given, secrets too."""
-        return _again, (self._request.arguments, self._condition, self._part)
+        kind = type(self._request)
+        return _again, (kind, self._request.arguments, self._condition, self._part)
 
     def __repr__(self) -> str:
         first, end = self._range
@@ -249,9 +269,12 @@ class Dataset(ds.FileSystemDataset):  # type: ignore[misc]  # pyarrow has no typ
 
 
 def _again(
-    arguments: tuple[Any, ...], condition: pc.Expression | None, part: tuple[int, int] | None
+    kind: type[Request | _OfPiece],
+    arguments: tuple[Any, ...],
+    condition: pc.Expression | None,
+    part: tuple[int, int] | None,
 ) -> Dataset:
-    return Dataset(Request(*arguments), condition, part)
+    return Dataset(kind(*arguments), condition, part)
 
 
 def _in_memory(dataset: ds.Dataset) -> ds.Dataset:

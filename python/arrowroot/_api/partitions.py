@@ -115,13 +115,13 @@ class Partition:
             100
         """
         chosen = self._chosen(columns)
-        return self._opened(chosen).scan(chosen, {**options, **self._given})
+        return self.opened(chosen).scan(chosen, {**options, **self._given})
 
     @takes(ResourceOptions.__annotations__, defaults=DEFAULTS, explained_by=Tree.scan.__doc__)
     def read(self, columns: Columns = None, **options: Unpack[ResourceOptions]) -> pa.Table:
         """Open the file and read the piece into memory."""
         chosen = self._chosen(columns)
-        return self._opened(chosen).to_arrow(chosen, {**options, **self._given})
+        return self.opened(chosen).to_arrow(chosen, {**options, **self._given})
 
     @property
     def _given(self) -> ReadOptions:
@@ -154,8 +154,8 @@ class Partition:
         chosen = named or (self.columns if marked else [])
         return [name for name in chosen if name not in left_out]
 
-    def _opened(self, columns: Collection[str]) -> Chain:
-        """Return the tree, beside it the friends that some columns or the filter are of."""
+    def opened(self, columns: Collection[str]) -> Chain:
+        """Open the tree, beside it the friends that some columns or the filter are of."""
         needed = [one for one in self.friends if one.is_filtering or not set(columns).isdisjoint(one.columns)]
         self._refuse_replaced(needed)
         file = open_file(self.location, **self.storage)

@@ -150,9 +150,9 @@ class ArrowFilter:
         names = schema.names
         self._mask_of(pa.Table.from_batches([empty_batch(schema)]))
         needed: list[str] = []
-        while not self._is_bound(schema, needed):
+        while names and not self._is_bound(schema, needed):
             # Bisection finds the first name that the expression needs, with all names before it there.
-            low, high = 0, len(names)
+            low, high = 1, len(names)
             while low < high:
                 middle = (low + high) // 2
                 if self._is_bound(schema, [*needed, *names[:middle]]):
