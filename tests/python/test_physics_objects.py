@@ -167,6 +167,19 @@ def test_awkward_records_have_the_names_of_behaviours(tree):
     assert tree.to_polars(["Muon"], objects=True)["Muon"].list.len().sum() == len(ak.flatten(muons))
 
 
+def test_lists_are_numbered_by_64_bits_on_request(tree):
+    scan = tree.scan(["Muon", "alone"], objects=True)
+    narrow = tree.to_awkward(["Muon", "alone"], objects=True)
+    for wide in (
+        scan.to_awkward(wide_lists=True),
+        tree.to_awkward(["Muon", "alone"], objects=True, wide_lists=True),
+    ):
+        for name in ("Muon", "alone"):
+            assert (narrow[name].layout.form.offsets, wide[name].layout.form.offsets) == ("i32", "i64")
+        assert wide.Muon.layout.purelist_parameter("__record__") == "Momentum4D"
+        assert wide.to_list() == narrow.to_list()
+
+
 @pytest.mark.parametrize(
     ("members", "record"),
     [

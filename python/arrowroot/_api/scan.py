@@ -277,15 +277,17 @@ class Scan:
         return convert.to_polars(self.read_all())
 
     @takes()
-    def to_awkward(self) -> ak.Array:
+    def to_awkward(self, *, wide_lists: bool = False) -> ak.Array:
         """Read everything into an ``awkward.Array`` of records, one for each entry; lists of numbers are not copied.
 
         Awkward has no maps: they become lists of records of key and value.
 
+        wide_lists: the ends of lists are numbers of 64 bits, as coffea's ``from_preloaded`` wants them; else of 32.
+
             >>> tree.scan(["Muon_pt"], entries=slice(0, 3)).to_awkward().Muon_pt.tolist()
             [[], [10.0], [10.5, 11.0]]
         """
-        return convert.to_awkward(self.read_all())
+        return convert.to_awkward(self.read_all(), wide_lists=wide_lists)
 
     @takes()
     def to_numpy(self) -> dict[str, npt.NDArray[Any]]:

@@ -350,13 +350,17 @@ class Tree(TreeMetadata):
         return convert.to_polars(self.to_arrow(columns, **options))
 
     @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
-    def to_awkward(self, columns: Columns = None, **options: Unpack[ReadOptions]) -> ak.Array:
+    def to_awkward(
+        self, columns: Columns = None, *, wide_lists: bool = False, **options: Unpack[ReadOptions]
+    ) -> ak.Array:
         """Read chosen columns and entries into an ``awkward.Array``, as :meth:`Scan.to_awkward` does.
+
+        wide_lists: the ends of lists are numbers of 64 bits, as coffea's ``from_preloaded`` wants them; else of 32.
 
         >>> tree.to_awkward(["Muon_pt"], entries=slice(0, 3)).Muon_pt.tolist()
         [[], [10.0], [10.5, 11.0]]
         """
-        return convert.to_awkward(self.to_arrow(columns, **options))
+        return convert.to_awkward(self.to_arrow(columns, **options), wide_lists=wide_lists)
 
     @takes(ReadOptions.__annotations__, defaults=DEFAULTS, explained_by=ScanOptions.__doc__)
     def to_numpy(

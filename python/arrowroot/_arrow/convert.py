@@ -145,7 +145,7 @@ def to_polars(table: pa.Table) -> pl.DataFrame:
     return cast("pl.DataFrame", polars.from_arrow(table))
 
 
-def to_awkward(table: pa.Table) -> ak.Array:
+def to_awkward(table: pa.Table, *, wide_lists: bool = False) -> ak.Array:
     """Return an ``awkward.Array``: see ``Scan.to_awkward``."""
     try:
         import awkward
@@ -153,10 +153,11 @@ def to_awkward(table: pa.Table) -> ak.Array:
         raise missing_library("awkward", "to_awkward()") from error
     import pyarrow as pa
 
+    records = {field.name: _record_of(field.type) for field in table.schema}
     for index, field in enumerate(table.schema):
         chunks = table.column(index).chunks or [pa.nulls(0, field.type)]
         plain = [_without_maps(_without_offset(chunk)) for chunk in chunks]
-        if may_be_too_long(table.column(index)):
+        if wide_lists or may_be_too_long(table.column(index)):
             # Awkward joins the chunks.
             plain = [_numbered_by_64_bits(chunk) for chunk in plain]
         if any(new is not old for new, old in zip(plain, chunks, strict=True)):
@@ -164,10 +165,9 @@ def to_awkward(table: pa.Table) -> ak.Array:
             table = table.set_column(index, field.with_type(column.type), column)
     with _naming_column("to_awkward()", table, awkward.from_arrow):
         found = awkward.from_arrow(table)
-    for field in table.schema:
-        record = _record_of(field.type)
+    for name, record in records.items():
         if record is not None:
-            found = awkward.with_field(found, awkward.with_name(found[field.name], record), field.name)
+            found = awkward.with_field(found, awkward.with_name(found[name], record), name)
     return found
 
 
