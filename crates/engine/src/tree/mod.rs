@@ -158,11 +158,11 @@ impl Tree {
         let expected = schemas::expected(&path);
         let known = expected.as_ref().map(|shared| &shared.schema);
         let key_bytes = usize::from(key.key.key_bytes);
-        let parsed = TreeRecord::parse_known(known, range.start, bytes, &class_name, key_bytes, &infos)
+        let parsed = TreeRecord::parse_learning(known, range.start, bytes, &class_name, key_bytes, &infos)
             .map_err(|error| error.placed(key.key.object_place()));
         let parsed = answers.settle(parsed)?.map_err(|error| format_error(file.source().as_ref(), &path, error))?;
-        let (record, is_known) = parsed;
-        let shared = schemas::shared(&record, &path, bytes.len(), expected.filter(|_| is_known));
+        let (record, learned) = parsed;
+        let shared = schemas::shared(&record, learned, &path, bytes.len(), expected);
         let inner = Inner {
             file: file.clone(),
             key: key.clone(),

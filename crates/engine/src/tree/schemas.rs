@@ -80,9 +80,8 @@ impl SharedColumns {
 }
 
 impl SharedTree {
-    fn of(record: &TreeRecord, path: &str, record_bytes: usize) -> SharedTree {
+    fn of(schema: TreeSchema, path: &str, record_bytes: usize) -> SharedTree {
         N_MET.fetch_add(1, Ordering::Relaxed);
-        let schema = TreeSchema::of(record);
         SharedTree {
             plain: SharedColumns::of(schema.n_branches()),
             schema,
@@ -159,16 +158,19 @@ pub(crate) fn expected(path: &str) -> Option<Arc<SharedTree>> {
     KNOWN.find(|shared| shared.path == path)
 }
 
-/// What is shared by the trees of a record's schema. `expected`: what it has been found to be, if it is that. `path`: of the
+/// What is shared by the trees of a record's schema. `learned`: that schema; `None`: it is the `expected` one. `path`: of the
 /// tree, whose record has so many bytes.
 pub(crate) fn shared(
     record: &TreeRecord,
+    learned: Option<TreeSchema>,
     path: &str,
     record_bytes: usize,
     expected: Option<Arc<SharedTree>>,
 ) -> Arc<SharedTree> {
+    let expected = expected.filter(|_| learned.is_none());
     let found = expected.or_else(|| KNOWN.find(|shared| shared.schema.is_of(record)));
-    let shared = found.unwrap_or_else(|| Arc::new(SharedTree::of(record, path, record_bytes)));
+    let new = || SharedTree::of(learned.unwrap_or_else(|| TreeSchema::of(record)), path, record_bytes);
+    let shared = found.unwrap_or_else(|| Arc::new(new()));
     KNOWN.keep(&shared);
     shared
 }

@@ -93,8 +93,21 @@ impl<'a> ObjectSlots<'a> {
         Ok(ObjectSlot::Object { class, end, position: self.mapped(start) })
     }
 
+    /// True if a tag at this byte refers to a class that was named before.
+    pub(crate) fn is_class_named_before(data: &[u8], at: usize) -> bool {
+        let tag = data.get(at..).and_then(|rest| rest.first_chunk::<4>()).map_or(0, |tag| u32::from_be_bytes(*tag));
+        tag & CLASS_MASK != 0 && tag != NEW_CLASS_TAG
+    }
+
+    /// The class that a tag at this byte refers to; `None` if it refers to none.
+    pub(crate) fn class_at(&self, at: usize, cursor: Cursor<'a>) -> Option<&'a [u8]> {
+        let mut cursor = Cursor::at(cursor.data(), at);
+        let tag = cursor.u32().ok().filter(|&tag| tag & CLASS_MASK != 0 && tag != NEW_CLASS_TAG)?;
+        self.class((tag & !CLASS_MASK) as usize, &cursor).ok()
+    }
+
     /// What a reference to something at `position` of the object says.
-    fn mapped(&self, position: usize) -> usize {
+    pub(crate) fn mapped(&self, position: usize) -> usize {
         position + self.key_bytes + MAP_OFFSET
     }
 

@@ -1,7 +1,7 @@
 //! Branches: where the baskets of a column are, and what their entries belong to.
 
 use std::borrow::Cow;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 use super::attributes::FillAttributes;
@@ -11,6 +11,7 @@ use super::description::{BranchDescription, ClonesPart, ElementPart, ReadDescrip
 use super::ids::{BranchId, LeafId};
 use super::leaf::read_leaf_pointer;
 use super::objects::{Object, Slot, read_array_head};
+use super::pattern::Gap;
 use super::reading::Reading;
 use crate::codec::CompressionSetting;
 use crate::cursor::{Cursor, VersionFrame};
@@ -88,7 +89,7 @@ impl Branch {
         Branch::of(BranchDescription { class, bits, name, title, element, ..BranchDescription::default() }.into())
     }
 
-    fn of(description: Arc<BranchDescription>) -> Branch {
+    pub(super) fn of(description: Arc<BranchDescription>) -> Branch {
         Branch {
             description,
             compression: CompressionSetting(0),
@@ -179,12 +180,18 @@ fn read_branch_pointer<'a>(
     parent: Option<BranchId>,
     depth: usize,
 ) -> Result<Option<BranchId>> {
+    if let Some(id) = reading.read_known(cursor, parent, depth) {
+        return Ok(Some(id));
+    }
+    let start = cursor.position();
     match reading.objects.slot(cursor)? {
         Slot::Null => Ok(None),
         Slot::Seen(Some(Object::Branch(id))) => Ok(Some(id)),
         Slot::Seen(_) => Ok(None),
         Slot::New { class, position, end } if class.starts_with("TBranch") => {
-            read_branch(cursor, reading, class, position, end, parent, depth).map(Some)
+            let id = read_branch(cursor, reading, class, position, end, parent, depth)?;
+            reading.read_anew.push((id, start..cursor.position()));
+            Ok(Some(id))
         }
         Slot::New { class, position, .. } => {
             Err(Error::corrupt(position, format!("a branch was expected, this is a {class}")))
@@ -211,12 +218,12 @@ fn read_branch<'a>(
     reading.branches.push(None);
     reading.is_listed.push(false);
     reading.objects.remember(position, Object::Branch(id));
-    let outer = cursor.version()?;
+    let outer = read_frame(cursor, reading)?;
     let mut read = match class {
         "TBranchClones" => read_branch_clones(cursor, reading, outer.version, id, depth),
         "TBranch" => read_base(cursor, reading, outer.version, outer.end, Some(id), depth),
         _ => {
-            let base = cursor.version()?;
+            let base = read_frame(cursor, reading)?;
             read_base(cursor, reading, base.version, base.end, Some(id), depth)
         }
     }?;
@@ -243,6 +250,16 @@ fn read_branch<'a>(
     Ok(id)
 }
 
+/// Reads the version of what the baskets are inside of: its byte count differs from file to file.
+fn read_frame(cursor: &mut Cursor<'_>, reading: &mut Reading<'_>) -> Result<VersionFrame> {
+    let start = cursor.position();
+    let frame = cursor.version()?;
+    if let Some(end) = frame.end {
+        reading.objects.note(start, Gap::Frame { end });
+    }
+    Ok(frame)
+}
+
 fn in_branch(name: &[u8]) -> String {
     format!("branch {}", name_text(name))
 }
@@ -261,9 +278,11 @@ impl ReadBranch<'_> {
 }
 
 /// Numbers of baskets: how many were written, and the items of each array.
-struct NBaskets {
-    written: i32,
-    items: i32,
+pub(super) struct NBaskets {
+    pub(super) written: i32,
+    pub(super) items: i32,
+    /// The places of these and the other numbers that are no part of the description.
+    places: Option<[Range<usize>; 3]>,
 }
 
 /// Reads the `TBranch` part. Versions 10 and above are as their streamer information says; below, by hand.
@@ -303,43 +322,58 @@ fn read_members<'a>(
     depth: usize,
 ) -> Result<()> {
     let ReadBranch { description: ReadDescription { rest, .. }, branch } = read;
+    if rest.version >= 8 {
+        rest.fill = FillAttributes::read(cursor)?;
+    }
     let n_baskets =
         if rest.version == 5 { read_early_numbers(cursor, rest, branch) } else { read_numbers(cursor, rest, branch) }?;
+    for place in n_baskets.places.into_iter().flatten() {
+        reading.objects.note(place.start, Gap::Numbers(place.len()));
+    }
     (rest.branches, rest.array_bits[0]) = read_branches(cursor, reading, id, depth + 1)?;
     (rest.leaves, rest.array_bits[1]) = read_leaves(cursor, reading)?;
+    let (start, n_notes) = (cursor.position(), reading.objects.notes.len());
     let pointers = read_embedded_baskets(cursor, reading, n_baskets.written)?;
     branch.baskets = read_basket_table(cursor, n_baskets.written, n_baskets.items, rest.version, &pointers)?;
+    reading.objects.notes.truncate(n_notes);
+    reading.objects.note(start, Gap::Baskets { end: cursor.position() });
     branch.embedded = pointers.embedded;
     rest.file_name = cursor.string()?;
     Ok(())
 }
 
-fn read_numbers(cursor: &mut Cursor<'_>, rest: &mut BranchDescription, branch: &mut Branch) -> Result<NBaskets> {
+pub(super) fn read_numbers(
+    cursor: &mut Cursor<'_>,
+    rest: &mut BranchDescription,
+    branch: &mut Branch,
+) -> Result<NBaskets> {
     let version = rest.version;
     let is_wide = version >= 10;
-    if version >= 8 {
-        rest.fill = FillAttributes::read(cursor)?;
-    }
+    let start = cursor.position();
     branch.compression = CompressionSetting(cursor.i32()?);
     branch.basket_bytes = cursor.i32()?;
     branch.n_entry_offsets = cursor.i32()?;
     let written = cursor.i32()?;
     branch.entry_end = if is_wide { cursor.i64()? } else { i64::from(cursor.i32()?) };
+    let before_items = start..cursor.position();
     if version >= 13 {
         rest.io_features = read_io_features(cursor)?;
     }
     rest.offset = cursor.i32()?;
+    let start = cursor.position();
     let items = cursor.i32()?;
+    let of_items = start..cursor.position();
     if version >= 7 {
         rest.split_level = cursor.i32()?;
     }
+    let start = cursor.position();
     branch.n_entries = read_counter(cursor, is_wide)?;
     if version >= 11 {
         branch.first_entry = cursor.i64()?;
     }
     branch.memory_bytes = read_counter(cursor, is_wide)?;
     branch.stored_bytes = read_counter(cursor, is_wide)?;
-    Ok(NBaskets { written, items })
+    Ok(NBaskets { written, items, places: Some([before_items, of_items, start..cursor.position()]) })
 }
 
 /// The same in the order that ROOT 2 had.
@@ -353,7 +387,7 @@ fn read_early_numbers(cursor: &mut Cursor<'_>, rest: &mut BranchDescription, bra
     branch.memory_bytes = read_counter(cursor, false)?;
     branch.stored_bytes = read_counter(cursor, false)?;
     rest.offset = cursor.i32()?;
-    Ok(NBaskets { written, items })
+    Ok(NBaskets { written, items, places: None })
 }
 
 /// A count of entries or bytes: a double before version 10.
@@ -429,6 +463,7 @@ fn read_element<'a>(
     part.id = cursor.i32()?;
     part.node_type = cursor.i32()?;
     part.streamer_type = cursor.i32()?;
+    reading.objects.note(cursor.position(), Gap::Maximum);
     branch.maximum = cursor.i32()?;
     part.counter = read_branch_pointer(cursor, reading, None, depth + 1)?;
     if version >= 8 || frame.end.is_none_or(|end| cursor.position() < end) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::ids::LeafId;
 use super::objects::{Object, Slot};
+use super::pattern::Gap;
 use super::reading::Reading;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
@@ -419,17 +420,25 @@ pub(super) fn read_leaf<'a>(
     let Some(end) = end.or(outer.end) else {
         return Err(Error::unsupported(position, format!("leaf {} without a byte count", leaf.name)));
     };
+    let id = LeafId(u32::try_from(reading.leaves.len()).map_err(|_| Error::corrupt(position, "too many leaves"))?);
     let limit_bytes = usize::from(leaf.limit_bytes());
     if cursor.position() + 2 * limit_bytes <= end {
-        for limit in &mut leaf.limits {
-            *limit = cursor.take(limit_bytes)?.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        }
+        reading.objects.note(cursor.position(), Gap::Limits(id, limit_bytes));
+        leaf.limits = read_limits(cursor, limit_bytes)?;
     }
     cursor.leave(end)?;
-    let id = LeafId(u32::try_from(reading.leaves.len()).map_err(|_| Error::corrupt(position, "too many leaves"))?);
     reading.leaves.push(leaf);
     reading.objects.remember(position, Object::Leaf(id));
     Ok(id)
+}
+
+/// Reads `fMinimum` and `fMaximum` of so many bytes each.
+pub(super) fn read_limits(cursor: &mut Cursor<'_>, limit_bytes: usize) -> Result<[u64; 2]> {
+    let mut limits = [0; 2];
+    for limit in &mut limits {
+        *limit = cursor.take(limit_bytes)?.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    }
+    Ok(limits)
 }
 
 /// Reads a pointer to a leaf: null, a leaf seen before, or a leaf written here.

@@ -11,6 +11,7 @@ mod ids;
 mod leaf;
 mod objects;
 mod optimize;
+mod pattern;
 mod reading;
 mod record;
 mod schema;

@@ -1,6 +1,9 @@
 //! Pointers between branches and leaves in the record of a tree.
 
+use std::ops::Range;
+
 use super::ids::{BranchId, LeafId};
+use super::pattern::{Gap, Note};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::output::{Frame, Output};
@@ -9,6 +12,8 @@ use crate::streamer::{ObjectSlot, ObjectSlots, name_text, named_base, object_bas
 /// Class versions that are written. Source: `TObjArray`, `TList` (ROOT 6.40).
 const ARRAY_VERSION: u16 = 3;
 const LIST_VERSION: u16 = 5;
+/// Some 12 are of each branch. No branch is told by those of a record that has more.
+const MAX_NOTES: usize = 1 << 17;
 
 /// What a pointer in the record leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,20 +42,35 @@ pub(super) struct Objects<'a> {
     objects: Vec<(usize, Object)>,
     /// How many leaves are being read: a counter may be written inside the leaf that it counts for.
     pub(super) leaf_depth: usize,
+    /// What differs from record to record though the schema is the same, in the order of places.
+    pub(super) notes: Vec<Note>,
 }
 
 impl<'a> Objects<'a> {
     pub(super) fn new(key_bytes: usize) -> Self {
-        Objects { slots: ObjectSlots::new(key_bytes), objects: Vec::new(), leaf_depth: 0 }
+        Objects { slots: ObjectSlots::new(key_bytes), objects: Vec::new(), leaf_depth: 0, notes: Vec::new() }
     }
 
     /// Reads one pointer.
     pub(super) fn slot(&mut self, cursor: &mut Cursor<'a>) -> Result<Slot<'a>> {
         let start = cursor.position();
+        let data = cursor.data();
         Ok(match self.slots.read(cursor)? {
             ObjectSlot::Null => Slot::Null,
-            ObjectSlot::Reference(position) => Slot::Seen(self.object(position)),
+            ObjectSlot::Reference(position) => {
+                let object = self.object(position);
+                // One with a byte count, which nobody writes, has its place elsewhere.
+                let object_here = object.filter(|_| cursor.position() == start + 4);
+                self.note(start, object_here.map_or(Gap::Other, Gap::Reference));
+                Slot::Seen(object)
+            }
             ObjectSlot::Object { class, end, position } => {
+                if let Some(end) = end {
+                    self.note(start, Gap::Frame { end });
+                }
+                let tag_at = if end.is_some() { start + 4 } else { start };
+                let is_named_before = ObjectSlots::is_class_named_before(data, tag_at);
+                self.note(tag_at, if is_named_before { Gap::Class } else { Gap::Other });
                 let class =
                     std::str::from_utf8(class).map_err(|_| Error::corrupt(start, "a class name that is not UTF-8"))?;
                 Slot::New { class, position, end }
@@ -58,7 +78,38 @@ impl<'a> Objects<'a> {
         })
     }
 
-    fn object(&self, position: usize) -> Option<Object> {
+    /// Notes what differs in other records of the schema.
+    pub(super) fn note(&mut self, at: usize, gap: Gap) {
+        if self.notes.len() < MAX_NOTES {
+            self.notes.push(Note { at, gap });
+        }
+    }
+
+    /// True if none had to be left out.
+    pub(super) fn has_all_notes(&self) -> bool {
+        self.notes.len() < MAX_NOTES
+    }
+
+    /// The class that a tag at this byte refers to; `None` if it refers to none.
+    pub(super) fn class_at(&self, at: usize, cursor: Cursor<'a>) -> Option<&'a [u8]> {
+        self.slots.class_at(at, cursor)
+    }
+
+    /// The objects that begin in a range of bytes, and where.
+    pub(super) fn within(&self, range: &Range<usize>) -> impl Iterator<Item = (usize, Object)> {
+        let first = self.slots.mapped(0);
+        let begin = self.objects.partition_point(|&(position, _)| position < range.start + first);
+        let end = self.objects.partition_point(|&(position, _)| position < range.end + first);
+        self.objects[begin..end].iter().map(move |&(position, object)| (position - first, object))
+    }
+
+    /// As [`Objects::remember`], by the byte of the pointer.
+    pub(super) fn remember_at(&mut self, at: usize, object: Object) {
+        self.remember(self.slots.mapped(at), object);
+    }
+
+    /// The object that a reference says.
+    pub(super) fn object(&self, position: usize) -> Option<Object> {
         let index = self.objects.binary_search_by_key(&position, |&(position, _)| position).ok()?;
         Some(self.objects[index].1)
     }

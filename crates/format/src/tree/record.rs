@@ -220,15 +220,45 @@ impl TreeRecord {
         key_bytes: usize,
         infos: &dyn Fn() -> Result<&'i StreamerInfos>,
     ) -> Result<(TreeRecord, bool)> {
+        let mut reading = Reading::new(key_bytes, known);
+        Self::parse_by(&mut reading, known, start, object_data, class, infos)
+    }
+
+    /// The same. Returns the schema of the record if it is another one than the known, made so that other records that have it
+    /// cost less.
+    ///
+    /// # Errors
+    /// As [`TreeRecord::parse`].
+    pub fn parse_learning<'i>(
+        known: Option<&TreeSchema>,
+        start: usize,
+        object_data: &[u8],
+        class: &str,
+        key_bytes: usize,
+        infos: &dyn Fn() -> Result<&'i StreamerInfos>,
+    ) -> Result<(TreeRecord, Option<TreeSchema>)> {
+        let mut reading = Reading::new(key_bytes, known);
+        let (record, is_known) = Self::parse_by(&mut reading, known, start, object_data, class, infos)?;
+        let learned = (!is_known)
+            .then(|| TreeSchema::with_patterns(&record, reading.patterns(&record.branches, Cursor::new(object_data))));
+        Ok((record, learned))
+    }
+
+    pub(super) fn parse_by<'a, 'i>(
+        reading: &mut Reading<'a>,
+        known: Option<&TreeSchema>,
+        start: usize,
+        object_data: &'a [u8],
+        class: &str,
+        infos: &dyn Fn() -> Result<&'i StreamerInfos>,
+    ) -> Result<(TreeRecord, bool)> {
         let mut cursor = Cursor::at(object_data, start);
-        let (branches, leaves) = known.map_or((&[][..], &[][..]), |known| (&known.branches, &known.leaves));
-        let mut reading = Reading::new(key_bytes, branches, leaves);
         let outermost = cursor.clone().version()?.version;
         let frame = enter_tree(&mut cursor, class, infos)?;
         let (bits, name, title) = read_named(&mut cursor)?;
         // What is not in old records is unknown, and not what ROOT has now.
         let mut record = TreeRecord { version: frame.version, auto_flush: 0, ..TreeRecord::of(bits, name, title) };
-        record.parse_members(&mut cursor, &mut reading, infos).within(|| format!("tree {}", record.name))?;
+        record.parse_members(&mut cursor, reading, infos).within(|| format!("tree {}", record.name))?;
         if class != "TTree" {
             let n_variables = frame.end.and_then(|end| Cursor::at(object_data, end).i32().ok());
             match n_variables.filter(|_| matches!(class, "TNtuple" | "TNtupleD")) {
@@ -236,9 +266,9 @@ impl TreeRecord {
                 None => record.tail.leave_out(format!("what a {class} has beyond a TTree")),
             }
         }
-        let branches: Option<Vec<Branch>> = reading.branches.into_iter().collect();
+        let branches: Option<Vec<Branch>> = std::mem::take(&mut reading.branches).into_iter().collect();
         record.branches = branches.ok_or_else(|| Error::corrupt(0, "a branch that contains itself"))?;
-        record.leaves = reading.leaves;
+        record.leaves = std::mem::take(&mut reading.leaves);
         if let Some(known) = known.filter(|known| known.is_of(&record)) {
             record.branches_of_leaves = Arc::clone(&known.branches_of_leaves);
             return Ok((record, true));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::description::BranchDescription;
 use super::ids::{BranchId, LeafId};
 use super::leaf::Leaf;
+use super::pattern::Pattern;
 
 /// All that decides what the branches of a tree hold and how it is read. It knows no entries and no baskets.
 #[derive(Debug, Clone)]
@@ -13,6 +14,8 @@ pub struct TreeSchema {
     pub(super) leaves: Vec<Leaf>,
     pub(super) top_branches: Vec<BranchId>,
     pub(super) branches_of_leaves: Arc<Vec<Option<BranchId>>>,
+    /// The branches as they stood in a record, if one was learned from.
+    pub(super) patterns: Vec<Option<Arc<Pattern>>>,
 }
 
 impl TreeSchema {

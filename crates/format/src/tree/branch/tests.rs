@@ -28,7 +28,7 @@ fn element(version: u16, n_pointers: usize) -> Result<Branch> {
     let mut cursor = Cursor::new(&bytes);
     let branch = Branch::of(Arc::default());
     let mut read = ReadBranch { description: ReadDescription::default(), branch };
-    read_element(&mut cursor, &mut Reading::new(0, &[], &[]), &frame, &mut read, 0)?;
+    read_element(&mut cursor, &mut Reading::new(0, None), &frame, &mut read, 0)?;
     assert_eq!(cursor.remaining(), 0);
     Ok(read.described(None))
 }

@@ -6,16 +6,23 @@ use super::TreeRecord;
 use crate::tree::branch::Branch;
 use crate::tree::description::BranchDescription;
 use crate::tree::leaf::{Leaf, LeafKind};
+use crate::tree::pattern::Pattern;
 use crate::tree::schema::TreeSchema;
 
 impl TreeSchema {
     /// That of a record.
     pub fn of(record: &TreeRecord) -> TreeSchema {
+        Self::with_patterns(record, Vec::new())
+    }
+
+    /// The same, with the branches as they stand in it.
+    pub(super) fn with_patterns(record: &TreeRecord, patterns: Vec<Option<Arc<Pattern>>>) -> TreeSchema {
         TreeSchema {
             branches: record.branches.iter().map(|branch| Arc::clone(&branch.description)).collect(),
             leaves: record.leaves.clone(),
             top_branches: record.top_branches.clone(),
             branches_of_leaves: Arc::clone(&record.branches_of_leaves),
+            patterns,
         }
     }
 

@@ -642,17 +642,29 @@ proptest! {
 
     #[test]
     fn a_known_schema_changes_nothing_of_what_is_read(
-        record in record(), other in record(), damage in vec((any::<prop::sample::Index>(), any::<u8>()), 0..3)
+        record in record(), other in record(), n_baskets in vec(0_u64..40, 8),
+        damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..3)
     ) {
-        let whole = written(&record);
-        let schema = TreeSchema::of(&parse(&whole).unwrap());
-        let mut data = whole.clone();
-        for (place, byte) in damage {
-            *place.get_mut(&mut data) = byte;
-        }
         let none = StreamerInfos::default();
         let infos = || Ok(&none);
-        for data in [&data, &written(&other)] {
+        let whole = written(&record);
+        let (read, schema) = TreeRecord::parse_learning(None, 0, &whole, "TTree", KEY_BYTES, &infos).unwrap();
+        prop_assert_eq!(&read, &parse(&whole).unwrap());
+        let schema = schema.unwrap();
+        let (again, learned) = TreeRecord::parse_learning(Some(&schema), 0, &whole, "TTree", KEY_BYTES, &infos).unwrap();
+        prop_assert!(again == read && learned.is_none());
+        let mut alike = record;
+        for (branch, n_baskets) in alike.branches.iter_mut().zip(n_baskets) {
+            let baskets: Vec<_> = (0..n_baskets).map(|i| location(1000 + i, 50, 7 * i, 7 * i + 7)).collect();
+            branch.set_baskets(&baskets).unwrap();
+            branch.maximum ^= 1;
+        }
+        let data = written(&alike);
+        let mut damaged = data.clone();
+        for (place, byte) in damage {
+            *place.get_mut(&mut damaged) = byte;
+        }
+        for data in [&data, &damaged, &written(&other)] {
             let plain = TreeRecord::parse(data, "TTree", KEY_BYTES, &infos);
             match TreeRecord::parse_known(Some(&schema), 0, data, "TTree", KEY_BYTES, &infos) {
                 Ok((read, is_known)) => {
