@@ -67,6 +67,13 @@ class Branch:
     counter: str | None  # path of the branch that counts the items of its arrays
 
 @final
+class Unread:
+    """The object of a key whose members are not made yet."""
+
+    def fill(self, factory: object, record: object) -> None: ...  # the factory that put it off
+    # A number, text or array; None: there is none; NotImplemented: it is not so simple.
+    def member(self, factory: object, *names: str) -> Any: ...
+
 class File:
     url: str
     size_bytes: int
@@ -82,6 +89,7 @@ class File:
     def tree_inside(self, path: str) -> Table | None: ...  # of an object that is no tree
     def trees_inside(self, paths: list[str]) -> list[str]: ...  # of trees in the objects of keys
     def key(self, path: str) -> Key: ...
+    def found(self, path: str) -> Key | None: ...
     def contains(self, path: str) -> bool: ...  # an object of that path
     def known_keys(self) -> list[Key]: ...  # for suggestions: not all, where there are many directories
     def object(self, path: str, factory: object) -> Any: ...  # made by arrowroot._objects.factory.Factory

@@ -50,6 +50,22 @@ def test_a_record_can_be_copied_and_sent(histograms):
         assert other.to_json() == h.to_json()
 
 
+def test_the_contents_of_a_histogram_are_read_without_its_other_members(histograms, monkeypatch):
+    monkeypatch.setattr(Factory, "fill", lambda *_: pytest.fail("members were made"))
+    h = ar.open(histograms)["dir/h;1"]
+    assert (h.name, h.title, h.num_entries, h.n_dimensions, h.shape) == ("h", "", 4, 1, (4,))
+    assert h.values().tolist() == [2, 1, 0, 1]
+    assert h.values(flow=True).tolist() == [0, 2, 1, 0, 1, 0]
+
+
+def test_members_that_are_read_when_they_are_asked_for_are_those_that_stay(histograms):
+    h = ar.open(histograms)["dir/h;1"]
+    before = h.values()
+    assert h["fXaxis"] is h["fXaxis"] is h.axis().record
+    h["fArray"][1] = 9
+    assert (before[0], h.values()[0], h.fArray[1]) == (2, 9, 9)
+
+
 def histogram(n_values, **members):
     axis = record(
         "TAxis", {"fName": "x", "fTitle": "", "fNbins": 2, "fXmin": 0, "fXmax": 2, "fXbins": np.zeros(0)}

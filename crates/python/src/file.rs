@@ -12,12 +12,12 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::ending::without_lock;
 use crate::errors::to_python;
 use crate::ledgers::ledgers_as_dicts;
-use crate::object::Maker;
 use crate::options::{OptionText, options_of};
 use crate::patience::{patiently, reading, take_mended, takes_long, warn_of_mended};
 use crate::protocol::PyProtocol;
 use crate::python_source::PythonSource;
 use crate::table::PyTable;
+use crate::unread::object_of;
 
 #[pyclass(name = "Key", module = "arrowroot._native", frozen, get_all)]
 pub(crate) struct PyKey {
@@ -235,6 +235,14 @@ impl PyFile {
         key.map_err(to_python)
     }
 
+    /// The same; `None` if there is no such key.
+    fn found(&self, py: Python<'_>, path: String) -> PyResult<Option<PyKey>> {
+        let file = self.file.clone();
+        let key =
+            reading(py, &self.file, move || file.found(&path)?.map(|entry| PyKey::new(&file, &entry)).transpose())?;
+        key.map_err(to_python)
+    }
+
     /// Whether there is a key of that path.
     fn contains(&self, py: Python<'_>, path: String) -> PyResult<bool> {
         let file = self.file.clone();
@@ -257,7 +265,7 @@ impl PyFile {
         let may_wait = self.takes_long() || self.is_large(py, &path)?;
         let read = patiently(py, may_wait, move || file.object(&path))?;
         warn_of_mended(py, &take_mended(&self.file))?;
-        Maker::new(py, factory, &read.map_err(to_python)?).make()
+        object_of(py, factory, read.map_err(to_python)?)
     }
 
     /// The uncompressed bytes of an object.

@@ -32,6 +32,7 @@ mod python_source;
 mod replay;
 mod scan;
 mod table;
+mod unread;
 mod writer;
 
 use pyo3::prelude::*;
@@ -65,6 +66,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<protocol::PyProtocol>()?;
     module.add_class::<file::PyFile>()?;
     module.add_class::<file::PyKey>()?;
+    module.add_class::<unread::PyUnread>()?;
     module.add_class::<table::PyTable>()?;
     module.add_class::<table::PyTypes>()?;
     module.add_class::<branch::PyBranch>()?;

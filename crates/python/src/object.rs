@@ -10,6 +10,7 @@ use arrowroot::format::streamer::Primitive;
 use arrowroot::{KeyedObject, open_inside};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PySlice, PyString, PyTuple};
 
 use crate::errors::to_python;
@@ -83,6 +84,48 @@ impl<'py, 'g> Maker<'py, 'g> {
     /// The object of the key, with all that it leads to.
     pub(crate) fn make(mut self) -> PyResult<Bound<'py, PyAny>> {
         let outermost = self.link(OUTERMOST)?;
+        self.fill_all()?;
+        Ok(outermost)
+    }
+
+    /// The same where the record of the object is there already, without members.
+    pub(crate) fn make_into(mut self, record: Bound<'py, PyAny>) -> PyResult<()> {
+        if let Some((node, values)) = outermost_struct(self.read) {
+            self.made.insert(OUTERMOST, record.clone());
+            self.empty.push((record, node, values));
+        }
+        self.fill_all()
+    }
+
+    /// A number, a text or an array of numbers among the members of the object, by the names that lead to it: `None` if there
+    /// is none, `NotImplemented` if it is something else, or several have the name.
+    pub(crate) fn plain_member(mut self, names: &[PyBackedStr]) -> PyResult<Bound<'py, PyAny>> {
+        let other = self.py.NotImplemented().into_bound(self.py);
+        let Some((_, mut values)) = outermost_struct(self.read) else { return Ok(other) };
+        for name in names {
+            let Values::Struct(1, columns) = values else { return Ok(other) };
+            let mut called_so = columns.iter().filter(|(known, _)| **known == **name);
+            match (called_so.next(), called_so.next()) {
+                (Some((_, found)), None) => values = found,
+                // A base that writes itself may have it.
+                (None, _)
+                    if !columns
+                        .iter()
+                        .any(|(_, inner)| matches!(inner, Values::Struct(_, inner) if has(inner, name))) =>
+                {
+                    return Ok(self.py.None().into_bound(self.py));
+                }
+                _ => return Ok(other),
+            }
+        }
+        match values {
+            Values::Primitive(..) | Values::Text(..) => first(self.column(Hint::Unknown, values)?),
+            Values::List(_, items) if Dense::of(items).is_some() => first(self.column(Hint::Unknown, values)?),
+            _ => Ok(other),
+        }
+    }
+
+    fn fill_all(&mut self) -> PyResult<()> {
         // Each object is made before what it leads to: they may lead back to it.
         while let Some((record, node, values)) = self.empty.pop() {
             self.look_for_signals()?;
@@ -91,7 +134,7 @@ impl<'py, 'g> Maker<'py, 'g> {
                 self.fill(&record, members, own)?;
             }
         }
-        Ok(outermost)
+        Ok(())
     }
 
     fn link(&mut self, number: u32) -> PyResult<Bound<'py, PyAny>> {
@@ -302,6 +345,9 @@ impl<'py, 'g> Maker<'py, 'g> {
         if let Some(dense) = Dense::of(items) {
             let n_items = parts(ends).last().map_or(0, |range| range.end);
             let array = self.array(&dense, n_items)?;
+            if ends.len() == 1 {
+                return Ok(vec![Some(array)]);
+            }
             let end = |end: usize| isize::try_from(end).unwrap_or(isize::MAX);
             let slices = parts(ends).map(|range| PySlice::new(self.py, end(range.start), end(range.end), 1));
             return slices.map(|slice| self.piece(&array, slice).map(Some)).collect();
@@ -418,6 +464,18 @@ fn dtype(primitive: Primitive) -> &'static str {
         Primitive::Float32 | Primitive::Float16 => "f4",
         Primitive::Float64 | Primitive::Double32 => "f8",
     }
+}
+
+/// The members of the object of a key, where it has some, and how they were read.
+pub(crate) fn outermost_struct(read: &KeyedObject) -> Option<(&Arc<Node>, &Values)> {
+    match &read.graph().objects.get(&OUTERMOST)?.content {
+        Ok(Content::Value(node, values @ Values::Struct(1, _))) => Some((node, values)),
+        _ => None,
+    }
+}
+
+fn has(members: &[(Name, Values)], name: &str) -> bool {
+    members.iter().any(|(known, _)| **known == *name)
 }
 
 fn first<'py>(column: Column<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -203,10 +203,14 @@ class Directory(Mapping[str, Any]):
         its bytes.
         """
         path = self._path_of(name)
-        inside = self._inside(path)
-        if inside is not None:
-            return self._tree(inside)
-        key = self._find(path)
+        key = self._native.found(path)
+        if key is None:
+            inside = self._native.tree_inside(path) if "/" in path else None
+            if inside is not None:
+                return self._tree(inside)
+            key = self._find(path)
+        else:
+            self._warn()
         if key.is_directory:
             return Directory(self._native, key.path, self._opening)
         if key.is_tree:

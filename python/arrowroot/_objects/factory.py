@@ -86,6 +86,12 @@ class Factory:
         """Return an empty record."""
         return kind_of(class_name, bases)(class_name, bases)
 
+    def put_off(self, class_name: str, bases: tuple[str, ...], unread: _native.Unread) -> Record:
+        """Return a record that reads its members when they are asked for."""
+        record = self.record(class_name, bases)
+        record._put_off(unread, self)  # noqa: SLF001 - nobody else does
+        return record
+
     def fill(self, record: Record, members: dict[str, Any], own: tuple[str, ...] = ()) -> None:
         """Give a record its members; ``own`` are those that it adds to those of a class of ROOT."""
         record._fill(members, own)  # noqa: SLF001 - nobody else does

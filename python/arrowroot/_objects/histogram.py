@@ -44,9 +44,9 @@ class Histogram(WithContent, Named):
     @property
     def n_dimensions(self) -> int:
         """Number of axes: 1, 2 or 3."""
-        n_dimensions = (
-            self.number_of("fDimension") if "fDimension" in self._as_root else self._dimension_of_class()
-        )
+        n_dimensions = self._root_member("fDimension")
+        if n_dimensions is None:
+            n_dimensions = self._dimension_of_class()
         if n_dimensions not in (1, 2, 3):
             raise CorruptFileError(f"{self.class_name} {self.name!r} of {n_dimensions} dimensions")
         return int(n_dimensions)
@@ -67,7 +67,7 @@ class Histogram(WithContent, Named):
         if not all(isinstance(axis, Record) for axis in found):
             raise CorruptFileError(f"{self.class_name} {self.name!r} without an axis")
         axes = tuple(Axis(axis) for axis in found)
-        n_bins, n_stored = _n_cells(axes), len(self.array_of("fArray"))
+        n_bins, n_stored = _n_cells([axis.n_bins for axis in axes]), len(self.array_of("fArray"))
         if n_bins > n_stored:
             raise CorruptFileError(
                 f"{self.class_name} {self.name!r}: fArray has {n_stored} values for {n_bins} bins"
@@ -125,17 +125,20 @@ class Histogram(WithContent, Named):
         found = self._root_member("fFunctions")
         return list(found) if isinstance(found, Record) else []
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Numbers of bins, without those below and above the ranges."""
-        return tuple(axis.n_bins for axis in self.axes)
+        found = [self._root_member(axis, "fNbins") for axis in _AXES[: self.n_dimensions]]
+        # The axes know what is wrong with others.
+        is_right = all(isinstance(n_bins, int) and n_bins > 0 for n_bins in found)
+        return tuple(found if is_right else (axis.n_bins for axis in self.axes))
 
     def values(self, *, flow: bool = False) -> npt.NDArray[Any]:
         """Return the contents of the bins, in the type they are stored in; shape: bins of each axis.
 
         flow: with what is below and above the range.
         """
-        return self._cut(self._filled()[0], flow)
+        return self._cut(self._filled()[0] if self._n_buffered() else self._stored("fArray"), flow)
 
     def variances(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
         """Return the squares of the errors: sums of squares of weights, or |contents| where they are not stored.
@@ -269,7 +272,7 @@ class Histogram(WithContent, Named):
         Raises: CorruptFileError if it has another length.
         """
         array = self.array_of(name)
-        n_bins = _n_cells(self.axes)
+        n_bins = _n_cells(self.shape)
         if len(array) != n_bins:
             raise CorruptFileError(
                 f"{self.class_name} {self.name!r}: {name} has {len(array)} values for {n_bins} bins"
@@ -286,7 +289,10 @@ class Histogram(WithContent, Named):
 
     def _n_buffered(self) -> int:
         """Return the number of entries in the buffer that wait for limits; below 0 if none does."""
-        if "fBuffer" not in self._as_root or not len(self.array_of("fBuffer")):
+        # The first says how long the other is.
+        if self._root_member("fBufferSize") == 0 or self._root_member("fBuffer") is None:
+            return 0
+        if not len(self.array_of("fBuffer")):
             return 0
         n_entries = float(self.array_of("fBuffer")[0])
         return int(n_entries) if 0 < n_entries < float("inf") else 0
@@ -346,9 +352,9 @@ def with_picture(found: Record, picture: str | None) -> str:
     return f"{picture}<div>{escape(printable(found.class_name))}: {escape(printable(found.summary()))}</div>"
 
 
-def _n_cells(axes: Sequence[Axis]) -> int:
+def _n_cells(shape: Sequence[int]) -> int:
     """Return the number of bins, those below and above the ranges among them."""
-    return prod(axis.n_bins + 2 for axis in axes)
+    return prod(n_bins + 2 for n_bins in shape)
 
 
 def entries_text(n_entries: float) -> str:

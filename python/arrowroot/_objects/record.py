@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from arrowroot import _native
+    from arrowroot._objects.factory import Factory
+
 _MAX_DEPTH = 200
 _REPR_MEMBERS = 60
 _REPR_WIDTH = 96
@@ -38,6 +41,8 @@ class _NotThere:
 #: For methods of a mapping that a kind of object is not.
 NOT_THERE: Any = _NotThere()
 _OF_MAPPINGS = ("keys", "values", "items", "get")
+#: Attributes of a record that are not there before its members are read.
+_PUT_OFF = frozenset({"_members", "_own", "_as_root"})
 
 
 @runtime_checkable
@@ -78,7 +83,7 @@ class Record:
         'named'
     """
 
-    __slots__ = ("__dict__", "_as_root", "_members", "_own", "bases", "class_name")
+    __slots__ = ("__dict__", "_as_root", "_members", "_own", "_unread", "bases", "class_name")
 
     def __init__(self, class_name: str, bases: tuple[str, ...] = ()) -> None:
         #: The class in C++.
@@ -88,6 +93,24 @@ class Record:
         self._members: dict[str, Any] = {}
         self._own: tuple[str, ...] = ()
         self._as_root: dict[str, Any] = self._members
+        #: What its members are read from, and the factory of what is among them, until they are.
+        self._unread: tuple[_native.Unread, Factory] | None = None
+
+    def _put_off(self, unread: _native.Unread, factory: Factory) -> None:
+        """Read the members when they are asked for: ``__getattr__`` is called for what is not there."""
+        del self._members, self._own, self._as_root
+        self._unread = unread, factory
+
+    def _read(self) -> None:
+        """Read the members, if they were put off."""
+        put_off = self._unread
+        if put_off is not None:
+            unread, factory = put_off
+            unread.fill(factory, self)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self._read()
+        return super().__reduce_ex__(protocol)
 
     def _fill(self, members: dict[str, Any], own: tuple[str, ...]) -> None:
         """Take the members.
@@ -97,6 +120,7 @@ class Record:
         """
         self._members = self._as_root = members
         self._own = own
+        self._unread = None
         if own:
             as_root = {name: value for name, value in members.items() if name not in own}
             plain = {name: value for name, value in as_root.items() if "::" not in name}
@@ -105,12 +129,22 @@ class Record:
                 plain.setdefault(name.rpartition("::")[2], value)
             self._as_root = plain
 
-    def _root_member(self, name: str) -> Any:
+    def _root_member(self, name: str, *inner: str) -> Any:
         """Return a member of the class of ROOT that this class is or derives from, None if there is none.
 
-        The class may have another member of that name, which ``get`` returns.
+        The class may have another member of that name, which ``get`` returns. ``inner``: the names of a member of that
+        member, and so on.
         """
-        return self._as_root.get(name, self._members.get(name))
+        put_off = self._unread
+        if put_off is not None:
+            unread, factory = put_off
+            found = unread.member(factory, name, *inner)
+            if found is not NotImplemented:
+                return found
+        found = self._as_root.get(name, self._members.get(name))
+        if not inner:
+            return found
+        return found._root_member(*inner) if isinstance(found, Record) else None  # noqa: SLF001 - its own class
 
     @property
     def own_members(self) -> dict[str, Any]:
@@ -136,7 +170,10 @@ class Record:
         return NotFoundError(self._missing(name, "member", self._members))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_members":
+        if name in _PUT_OFF:
+            self._read()
+            return object.__getattribute__(self, name)
+        if name.startswith("__") or name == "_unread":
             raise NoSuchAttributeError(name)
         try:
             return self._members[name]
