@@ -222,13 +222,13 @@ def _why_not(one: Summary, facts: Facts | None) -> str:
 
 
 def by_site_and_version(
-    found: Sequence[Summary], silent: Container[str], is_ill: Callable[[Summary], bool]
+    found: Sequence[Summary], silent: Container[str], ill_by: Callable[[Summary], str]
 ) -> list[Figure]:
     """Return wall time and CPU efficiency by site and version, a figure for each test, those that are ill first.
 
     found: of a campaign, newest first
     silent: sites that nothing is heard of
-    is_ill: tells if a result is of a place that is slower
+    ill_by: tells what a result's place does, as "slower"; "": it is not ill
     """
     measured = [one for one in found if not one.is_virtual]
     sites = sorted({one.site for one in measured}, key=natural)
@@ -244,7 +244,10 @@ def by_site_and_version(
     )
     if len(measured) < len(found):
         caption += " Replays in virtual time are left out."
-    ill = {name: {one.site for one in of_test if is_ill(one)} for name, of_test in tests.items()}
+    ill = {
+        name: {one.site: word for one in reversed(of_test) if (word := ill_by(one))}
+        for name, of_test in tests.items()
+    }
     ordered = sorted(
         tests.items(),
         key=lambda test: (-len(ill[test[0]]), -len({one.site for one in test[1]}), natural(test[0])),
@@ -259,7 +262,7 @@ def by_site_and_version(
                 of_test,
                 sites,
                 {
-                    site: "silent" if site in silent else "slower"
+                    site: "silent" if site in silent else ill[name][site]
                     for site in sites
                     if site in silent or site in ill[name]
                 },

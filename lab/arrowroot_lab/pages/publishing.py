@@ -350,11 +350,12 @@ class _Site:
     def _by_site(self, campaign: str) -> list[_Shown]:
         """The pictures of a campaign by site and version; none of a single site. Two pages have them."""
         if campaign not in self.by_site:
-            slower = [one for one in self.ills if one.alarm.ratios]
             found = pictures.by_site_and_version(
                 self.snapshot.of_campaign(campaign),
                 self.places.silent,
-                lambda one: any(ill.has(one) for ill in slower),
+                lambda one: next(
+                    (ill.alarm.word for ill in self.ills if ill.alarm.ratios and ill.has(one)), ""
+                ),
             )
             self.by_site[campaign] = [
                 self._shown(each, f"by-site-{place}") for place, each in enumerate(found)

@@ -89,6 +89,11 @@ class PlaceAlarm:
             return ""
         return f"more {' and '.join(told for metric, told in TITLES.items() if metric in self.ratios)}"
 
+    @property
+    def word(self) -> str:
+        """What the place does, in a word or two: "slower", "more CPU time"."""
+        return self.more or self.state.value.partition(" ")[0]
+
     def document(self) -> dict[str, Any]:
         """Return it for JSON."""
         told = {
