@@ -374,6 +374,13 @@ def test_points_of_a_history_stand_where_their_time_is():
         assert [round((x - xs[0]) / (xs[-1] - xs[0]) * 21) for x in xs] == [day - 1 for day in days]
 
 
+def test_what_a_site_does_is_legible_on_a_telephone():
+    lanes = [AtSite(f"S{n}", "1", 1e9, 0.9e9, 1.5e9, 0.5, 3, word="more CPU time") for n in (1, 2)]
+    figure = by_site("S", "c.", lanes)
+    assert ">more CPU time<" in figure.svg
+    assert ">more CPU<" in figure.narrow_svg
+
+
 def test_medians_stand_in_a_column_and_not_at_the_ends_of_whiskers():
     lanes = [AtSite(f"S{n}", "1", 1e9 * n, 0.9e9 * n, 1.5e9 * n, 0.5, 3) for n in (1, 2, 3)]
     data = [Bar("local", f"e{n}", 1e9 * n, 0.9e9 * n, 1.5e9 * n) for n in (1, 2, 3)]

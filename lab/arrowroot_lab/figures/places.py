@@ -104,6 +104,8 @@ def by_site(title: str, caption: str, found: Sequence[AtSite]) -> Figure:
         for name, of_site in sites.items():
             drawing.text(2, y + _LANE - 3, name, look="strong", width=left - 8)
             if word := of_site[0].word:
+                # On a telephone "more CPU time" would lose its middle.
+                word = word.replace("CPU time", "CPU") if is_narrow else word
                 drawing.text(2, y + 2 * _LANE - 3, word, look="bad", width=left - 8)
             for place, one in enumerate(of_site):
                 lane = _Lane(drawing, y + (place + 0.5) * _LANE, versions.index(one.version), middle - left)
