@@ -34,7 +34,7 @@ _CHAIN = 'ar.scan(["a.root", "b.root"], tree="t")'
 _PARQUET = 'pyarrow.parquet.write_table(tree.to_arrow(), "new.parquet")'
 _REDUCED = ("Mean mean", "Sum sum", "Min min", "Max max", "StdDev std")
 _KEYS = "file.key_list(recursive=True, cycles=False)"
-_ZIPPED = 'events = tree.to_awkward("Muon_*"); ak.zip({name[5:]: events[name] for name in events.fields})'
+_ZIPPED = 'tree.to_awkward("Muon_*", objects=True)'
 _COLUMN = "column.to_numpy()  # or to_awkward, to_pandas, to_polars, to_arrow"
 
 #: What uproot, RDataFrame, TTree and pandas call things of a tree, and of many columns.
