@@ -187,6 +187,11 @@ def test_dask_collections_have_nulls(files):
     frame = ard.dataframe(files, "T", ["x", "first"], missing="null", promote=True).compute(scheduler="sync")
     assert frame["x"].tolist() == X
     assert frame["first"].isna().tolist() == [False] * 5 + [True] * 3
+    pytest.importorskip("dask_awkward")
+    array = ard.awkward(files, "T", missing="null", promote=True)
+    assert array.second.compute(scheduler="sync").to_list() == [None] * 5 + [["a"], [], ["b", "c"]]
+    bag = ard.bag(files, "T", ["x", "first"], missing="null", promote=True).compute(scheduler="sync")
+    assert bag[4:6] == [{"x": 4, "first": 4.0}, {"x": 2**40, "first": None}]
 
 
 @pytest.mark.parametrize("options", [{"missing": "none"}, {"promote": 1}, {"promote": "yes"}], ids=str)
