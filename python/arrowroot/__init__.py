@@ -85,6 +85,8 @@ if TYPE_CHECKING:
     from arrowroot._cost.plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats, Window
     from arrowroot._cost.stalls import Stalls
     from arrowroot._cost.writing import WritingCost
+    from arrowroot._histograms.filling import Histograms
+    from arrowroot._histograms.wanted import Hist
     from arrowroot._layout.layout import Layout
     from arrowroot._merging.merge import MergeReport, merge
     from arrowroot._objects.axis import Axis
@@ -135,7 +137,9 @@ __all__ = [
     "FilterError",
     "Friends",
     "Graph",
+    "Hist",
     "Histogram",
+    "Histograms",
     "IndexLeftOutWarning",
     "Indexed",
     "InternalError",
@@ -237,6 +241,8 @@ _LAZY = {
     "Axis": "_objects.axis",
     **dict.fromkeys(("ObjectList", "ObjectMap"), "_objects.collections"),
     "EntryList": "_objects.entry_list",
+    "Hist": "_histograms.wanted",
+    "Histograms": "_histograms.filling",
     "Graph": "_objects.graph",
     "Histogram": "_objects.histogram",
     "Matrix": "_objects.matrix",

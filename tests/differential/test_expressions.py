@@ -41,3 +41,30 @@ def test_values_are_those_of_rdataframe(expressions, name):
             # The root of the difference of squares loses digits.
             is_close = pytest.approx(theirs, rel=1e-9, abs=1e-5, nan_ok=True)
             assert (mine if isinstance(mine, list) else [mine]) == is_close, ours
+
+
+@pytest.mark.parametrize("name", ["T", "N"])
+def test_histograms_are_those_of_rdataframe(expressions, name):
+    tree = ar.open(expressions / "selections.root")[name]
+    made = tree.scan(define={"p": "x * y"}).hist(
+        {
+            "x": ar.Hist((20, -3, 3), x="x"),
+            "list": ar.Hist((10, -5, 5), x="v"),
+            "weighted": ar.Hist((10, -5, 5), x="v", weight="y"),
+            "cut": ar.Hist(
+                (10, -5, 5), x="p", weight="y", cut="two", variations={"up": {"weight": "1.1 * y"}}
+            ),
+            "plane": ar.Hist((4, -2, 2), (3, 0, 6), x="x", y="y", weight="u"),
+        },
+        cuts={"some": "n > 0", "two": "n >= 2"},
+    )
+    made["up"] = made["cut"]["up", :]
+    made["cut"] = made["cut"]["nominal", :]
+    for which, (contents, errors) in expressions.expected["histograms"].items():
+        # ROOT's bins go along the first axis first.
+        found = made[which].values(flow=True).flatten(order="F")
+        variances = made[which].variances(flow=True).flatten(order="F")
+        assert found.tolist() == pytest.approx(contents, rel=1e-12), which
+        assert (variances**0.5).tolist() == pytest.approx(errors, rel=1e-12), which
+    entries = [tree.num_entries, len(tree.entries_where("n > 0")), len(tree.entries_where("n >= 2"))]
+    assert [cut.num_entries for cut in made.cuts] == entries

@@ -47,7 +47,7 @@ inline ROOT::RVecD listed(double found) { return {found}; }
 def write() -> dict[str, Any]:
     """Write ``selections.root``, as ``with_selections`` does.
 
-    Returns: the entries that TTree::Draw selects by each text, and by random ones, and the values of RDataFrame.
+    Returns: the entries that TTree::Draw selects by each text, and by random ones; values and histograms of RDataFrame.
     """
     macros.declare(with_selections.WRITE)
     macros.declare(LISTED)
@@ -74,7 +74,29 @@ def write() -> dict[str, Any]:
         "drawn": [[text, _drawn(tree, text)] for text in drawn_texts.TEXTS],
         "random": [[text, _drawn(tree, text)] for text in texts],
         "values": values,
+        "histograms": _histograms(tree),
     }
+
+
+def _histograms(tree: Any) -> dict[str, list[list[float]]]:
+    """Return the contents and errors, bins beyond the ends included, of histograms that RDataFrame fills."""
+    frame = ROOT.RDataFrame(tree)
+    cut = frame.Filter("n >= 2").Define("p", "x * y")
+    up = cut.Define("w2", "1.1 * y")
+    made = {
+        "x": frame.Histo1D(("", "", 20, -3.0, 3.0), "x"),
+        "list": frame.Histo1D(("", "", 10, -5.0, 5.0), "v"),
+        "weighted": frame.Histo1D(("", "", 10, -5.0, 5.0), "v", "y"),
+        "cut": cut.Histo1D(("", "", 10, -5.0, 5.0), "p", "y"),
+        "up": up.Histo1D(("", "", 10, -5.0, 5.0), "p", "w2"),
+        "plane": frame.Histo2D(("", "", 4, -2.0, 2.0, 3, 0.0, 6.0), "x", "y", "u"),
+    }
+    return {name: _bins(found) for name, found in made.items()}
+
+
+def _bins(found: Any) -> list[list[float]]:
+    cells = range(found.GetNcells())
+    return [[found.GetBinContent(k) for k in cells], [found.GetBinError(k) for k in cells]]
 
 
 def _returning(theirs: str) -> str:

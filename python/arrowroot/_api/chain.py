@@ -235,7 +235,13 @@ class Chain:
         if bound is not None or not self.is_one_tree:
             start = partial(_regrouped, start)
         text = "" if bound is None else bound.text
-        return lambda options: Scan(partial(start, options), self.location, text, self.leaving_out)
+
+        def again(columns: list[str], more: Mapping[str, Any]) -> Scan:
+            return self.scan(columns, {**given, "filter_name": None, **more})
+
+        return lambda options: Scan(
+            partial(start, options), self.location, text, self.leaving_out, again=again
+        )
 
     def outputs(self, choice: Choice, options: Options, define: Define) -> tuple[Outputs, Scope | None]:
         """Return the columns to deliver, and the scope of their expressions if there may be some."""

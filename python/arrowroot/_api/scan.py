@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from arrowroot._arguments import not_made, refuse, takes
 from arrowroot._arrow import convert
-from arrowroot._errors import ArrowrootError, WrongTypeError, no_attribute, not_picklable
+from arrowroot._errors import ArrowrootError, InvalidRequestError, WrongTypeError, no_attribute, not_picklable
 from arrowroot._passes.source import TreeSource, batches_of, say_way_around
 from arrowroot._render import clip, html_table, printable, type_text
 from arrowroot._sizes import counted
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from arrowroot._cost.accounts import Account
     from arrowroot._cost.plan import LogicalRead, PhysicalRead, Plan, Read, ScanStats
+    from arrowroot._histograms.filling import Histograms
+    from arrowroot._histograms.wanted import Hist
     from arrowroot._passes.left_out import LeavingOut, LeftOut
     from arrowroot._passes.source import Source
     from arrowroot._progress import Progress
@@ -54,9 +56,12 @@ class Scan:
         where: str,
         condition: str = "",
         leaving_out: LeavingOut | None = None,
+        *,
+        again: Callable[[list[str], Mapping[str, Any]], Scan] | None = None,
     ) -> None:
-        """``condition``: the filter's text, to be shown."""
+        """``condition``: the filter's text, to be shown. ``again``: makes a scan of others, with more options."""
         self._start = start
+        self._again = again
         self._leaving_out = leaving_out
         #: Remarks on each sample of the files, by its name: ``metadata`` of a fileset.
         self.samples: Mapping[str, Mapping[str, Any]] = {}
@@ -264,6 +269,35 @@ class Scan:
 
             refuse("to_pandas", options, list(signature(pa.Table.to_pandas).parameters)[1:])
         return convert.to_pandas(self.read_all(), **options)
+
+    @takes()
+    def hist(
+        self,
+        histograms: Mapping[str, Hist],
+        *,
+        cuts: Mapping[str, str] | None = None,
+        by_sample: bool = False,
+    ) -> Histograms:
+        """Fill histograms of the package ``hist`` in one pass, with the filter, definitions and entries of the scan.
+
+        histograms: by their names, each an :class:`arrowroot.Hist`. cuts: conditions by their names, one after the
+            other, for the histograms and for the cut flow. by_sample: each histogram gets an axis "dataset" in
+            front, with the names of :attr:`samples`; "sample" is a name that ``hist`` keeps for itself.
+
+        Only what the expressions need is read, whatever columns the scan has.
+
+        Raises: MissingLibraryError without ``hist``; InvalidRequestError; FilterError.
+
+            >>> made = tree.scan().hist({"pt": ar.Hist((4, 0, 40), x="Muon_pt", weight="0.5")})
+            >>> made["pt"].values().shape
+            (4,)
+        """
+        from arrowroot._histograms.filling import Filling
+
+        if self._again is None:
+            raise InvalidRequestError("hist: this scan is not of a tree")
+        filling = Filling(histograms, cuts or {}, list(self.samples) if by_sample else None)
+        return filling.fill(self._again(filling.expressions, {"origin": "sample" if by_sample else None}))
 
     @takes()
     def to_polars(self) -> pl.DataFrame:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
 
 from arrowroot._arrow import arrays
 from arrowroot._errors import InvalidRequestError
+from arrowroot._select.cuts import Cut
 from arrowroot._select.events import integers
 from arrowroot._select.ids import blocks
 
@@ -22,26 +23,6 @@ if TYPE_CHECKING:
     from arrowroot._select.events import EventList
 
     Mask = npt.NDArray[np.bool_]
-
-
-class Cut(NamedTuple):
-    """The entries that are left behind a condition and all before it, and the sum of their weights.
-
-    sum_of_weights: None if the skim has no column of weights.
-
-        >>> ar.skim("events.root", "new.root", cuts={"high": "MET_pt > 20"}).cuts[-1]
-        Cut(name='high', num_entries=59, sum_of_weights=None)
-    """
-
-    name: str
-    num_entries: int
-    sum_of_weights: float | None = None
-
-    def plus(self, other: Cut) -> Cut:
-        """Return both together."""
-        weights = (self.sum_of_weights, other.sum_of_weights)
-        total = None if None in weights else sum(weight for weight in weights if weight is not None)
-        return Cut(self.name, self.num_entries + other.num_entries, total)
 
 
 class Flow:

@@ -6,8 +6,8 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._render import printable, text_table
+from arrowroot._select.cuts import Cut
 from arrowroot._sizes import counted, format_count
-from arrowroot._skimming.flow import Cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,0 +1,1 @@
+"""Many histograms in one pass: what each is of, and how batches fill them."""
