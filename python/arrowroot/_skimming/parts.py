@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from arrowroot._errors import StorageError
 from arrowroot._saving.replacing import put
+from arrowroot._select.cuts import Cut
 from arrowroot._select.events import place_of
-from arrowroot._skimming.flow import Cut
 from arrowroot._skimming.inputs import OF_INPUTS, opened
 from arrowroot._skimming.outputs import Portion
 from arrowroot._skimming.reading import Reading
