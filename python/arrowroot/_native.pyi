@@ -205,6 +205,8 @@ class Scan:
     is_remote: bool
     max_ranges: int
     """Ranges that its store takes in one request."""
+    line_bytes: int
+    """Bytes that the line could carry while the plan's reads are made: theirs, or more if requests take longer."""
     def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
         """Return the stored bytes of the baskets that some rows need, of those that all need.
 

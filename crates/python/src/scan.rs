@@ -130,6 +130,11 @@ impl PyScan {
         self.handle.max_ranges()
     }
 
+    #[getter]
+    fn line_bytes(&self) -> u64 {
+        self.handle.line_bytes()
+    }
+
     fn needed_bytes(&self, py: Python<'_>, rows: PyReadonlyArray1<'_, i64>) -> PyResult<(u64, u64)> {
         let rows: Vec<u64> = rows.as_array().iter().filter_map(|&row| u64::try_from(row).ok()).collect();
         without_lock(py, || self.handle.plan().needed_bytes(&rows))

@@ -75,6 +75,15 @@ pub fn limits_for(profile: AccessProfile, ranges: &[Range<u64>]) -> CoalesceLimi
     CoalesceLimits { max_gap_bytes, max_span_bytes: u64::MAX }
 }
 
+/// Bytes that the line could carry in the time that so many ranges of so many bytes together take: these, or more if their
+/// requests take longer.
+pub fn line_bytes(profile: AccessProfile, n_ranges: u64, n_bytes: u64) -> u64 {
+    let of_requests = if profile.is_remote { as_f64(n_ranges) * request_bytes(profile) } else { 0.0 };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; casts of floats saturate")]
+    let of_requests = of_requests as u64;
+    n_bytes.max(of_requests)
+}
+
 /// What could come over the line in the time that one more range costs, if all requests and ranges at a time are in use.
 fn request_bytes(profile: AccessProfile) -> f64 {
     let AccessProfile { latency, bytes_per_second, max_parallel, max_ranges, .. } = profile;
@@ -220,6 +229,15 @@ mod tests {
         let ranges = comb(50, 500_000, 4000);
         assert_eq!(limits_for(remote(50, 1e8, 8, 1024), &ranges).max_gap_bytes, 0);
         assert_eq!(limits_for(remote(50, 1e8, 8, 1), &ranges).max_gap_bytes, 4000);
+    }
+
+    #[test]
+    fn many_small_ranges_take_as_long_as_the_bytes_that_the_line_could_carry_meanwhile() {
+        let one_range = remote(40, 1e8, 8, 1);
+        assert_eq!(line_bytes(one_range, 1, 4_000_000), 4_000_000);
+        assert_eq!(line_bytes(one_range, 10, 4_000_000), 5_000_000, "10 requests of 5 ms");
+        assert_eq!(line_bytes(remote(40, 1e8, 8, 100), 10, 40_000), 50_000, "one request");
+        assert_eq!(line_bytes(AccessProfile::LOCAL, 10, 7), 7);
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub use account::{Accounted, Ledger, Ledgers, Operation, ReadEvent, ReadTotals, 
 pub use afresh::Afresh;
 pub use background::Background;
 pub use block_cache::{BLOCK_BYTES, BlockCache, Blocks};
-pub use coalesce::{CoalesceLimits, Span, coalesce, limits_for};
+pub use coalesce::{CoalesceLimits, Span, coalesce, limits_for, line_bytes};
 pub use error::{Ending, Error, Result, failures_text};
 pub use http::open_http;
 pub use lazy_download::{Download, LazyDownload};

@@ -73,6 +73,18 @@ class Concatenated(InTurn["TreeSource"]):
     def max_ranges(self) -> int | None:
         return self._source(self._current).max_ranges if self._current < len(self._parts) else None
 
+    @property
+    def line_bytes(self) -> int:
+        return sum(self._planned(i).line_bytes for i in range(len(self._parts)))
+
+    def begin_fetching(self) -> None:
+        if self._current < len(self._parts) and self._parts[self._current][0].is_open:
+            self._source(self._current).begin_fetching()
+
+    def _planned(self, i: int) -> TreeSource:
+        # One that is planned for this alone is not kept: a row may have many files.
+        return self._started.get(i) or self._make(*self._parts[i])
+
     def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
         import numpy as np
 
@@ -80,9 +92,7 @@ class Concatenated(InTurn["TreeSource"]):
         for i, (member, entries) in enumerate(self._parts):
             end = first + _entries.count(entries, member.num_entries)
             low, high = np.searchsorted(rows, [first, end])
-            # One that is planned for this alone is not kept: a row may have many files.
-            source = self._started.get(i) or self._make(member, entries)
-            needed, of_all = source.needed_bytes(rows[low:high] - first)
+            needed, of_all = self._planned(i).needed_bytes(rows[low:high] - first)
             needed_bytes, all_bytes, first = needed_bytes + needed, all_bytes + of_all, end
         return needed_bytes, all_bytes
 

@@ -39,7 +39,8 @@ _BLOCK_BYTES = parse_size("4 MB")
 #: they need about the same baskets. Decoding them one by one would cost more
 #: (docs/decisions/2026-11-22-filters.md). From a server any share will do: what matters there is requests.
 _DENSE = 0.05
-#: Entries need about all baskets of a range if they need at least this share of their stored bytes.
+#: Entries need about all baskets of a range if they need at least this share of their stored bytes. Where each range is
+#: a request, two passes take as long as one over all columns if they take at least this share of its time.
 _MOST = 0.9
 #: A first stretch of entries is one cluster, the next ones have so many times the entries that were looked at before.
 _GROWTH = 8
@@ -192,9 +193,10 @@ class FilteredSource:
     It reads batches of the filter's columns until enough entries are selected for a batch, then the other columns of
     these entries alone. The first pass keeps those columns of the filter that are to be delivered.
 
-    Where each range is a request, what is left out between others costs requests. There the entries are looked at in
-    stretches that end with clusters: once those selected in one need most of the baskets of the other columns, the next
-    stretch is read as if there were no filter.
+    Where each range is a request, what is left out between others costs requests. There all is read at once, as if
+    there were no filter, if the filter's columns alone would take about as long. Else the entries are looked at in
+    stretches that end with clusters: once two passes over one would have taken as long as all at once, the next stretch
+    is read so, and asked for while the one before is looked at.
     """
 
     def __init__(self, make: Maker, filtered: Filtered, options: Options) -> None:
@@ -216,6 +218,8 @@ class FilteredSource:
         self._selected: list[npt.NDArray[np.int64]] = []
         #: True for a stretch that waits to be read with all columns at once.
         self._is_together = False
+        #: The pass over the next stretch, if it is asked for already, when that began, and where the stretch ends.
+        self._ahead: tuple[EnginePass, int, int] | None = None
         if self._rest and filtered.range is not None and self._first.max_ranges == 1:
             self._stretch = (0, 0)
             self._evaluations: Iterator[_Evaluated] = iter(())
@@ -320,8 +324,15 @@ class FilteredSource:
         if start == self._n_entries or whole is None:
             return False
         end = self._next_end(start, whole[0])
+        if self._ahead:
+            end, self._is_together = self._ahead[2], True
+        elif start == 0:
+            self._is_together = self._takes_as_long(0, end)
+            end = self._n_entries if self._is_together else end
+        else:
+            self._is_together = self._takes_as_long(*self._stretch)
         of_stretch = (whole[0] + start, whole[0] + end)
-        self._is_together = self._needs_most(whole[0]) and self._may_read(self._filtered.columns, of_stretch)
+        self._is_together &= self._may_read(self._names, of_stretch)
         self._stretch = (start, end)
         self._selected = []
         if self._is_together:
@@ -343,26 +354,54 @@ class FilteredSource:
         # A short rest would be worth no stretch of its own.
         return self._n_entries if self._n_entries - end <= end - start else max(end, start + 1)
 
-    def _needs_most(self, first: int) -> bool:
-        """Return whether what is selected in a stretch needs most baskets of the other columns.
+    def _takes_as_long(self, start: int, end: int) -> bool:
+        """Return whether two passes over entries, with what is selected among them, take as long as all at once.
 
-        first: the first entry to look at.
+        start, end: a range of places among the entries to look at.
         """
         import numpy as np
 
-        start, end = self._stretch
-        if self._filtered.files and end:
+        first = self._filtered.range[0] if self._filtered.range else 0
+        if self._filtered.files:
             # A look at its last file is enough: the others may be closed by now.
             file = self._filtered.file_of(end - 1)
             start = max(start, ([0, *self._filtered.files.first_entries][file]) - first)
-        if start == end:
+        entries = (first + start, first + end)
+        if not self._may_read(self._names, entries):
             return False
+        at_once = _MOST * self._make(self._names, entries, self._options).line_bytes
+        in_two: float = self._make(self._filtered.condition.columns, entries, self._options).line_bytes
         selected = np.concatenate([np.zeros(0, dtype=np.int64), *self._selected])
-        selected = selected[np.searchsorted(selected, start) :]
-        of_stretch = (first + start, first + end)
-        if not self._may_read(self._rest, of_stretch):
-            return False
-        return self._needs_most_of(self._make(self._rest, of_stretch, self._options), selected - start)
+        selected = selected[slice(*np.searchsorted(selected, [start, end]))]
+        if in_two < at_once and len(selected):
+            # An entry list would say it exactly, but an RNTuple reads pages to plan one.
+            others = self._make(self._rest, entries, self._options)
+            needed_bytes, all_bytes = others.needed_bytes(selected - start)
+            in_two += others.line_bytes * needed_bytes / max(1, all_bytes)
+        return in_two >= at_once
+
+    def _ask_ahead(self) -> None:
+        """Ask for the next stretch as a whole, if the clusters that were looked at of this one say so."""
+        start, end = self._stretch
+        first = self._filtered.range[0] if self._filtered.range else 0
+        looked_at = (
+            self._filtered.cluster_of(first + self._n_looked_at)[0] - first
+            if self._n_looked_at < end
+            else end
+        )
+        if end == self._n_entries or looked_at <= start or not self._takes_as_long(start, looked_at):
+            return
+        next_end = self._next_end(end, first)
+        entries = (first + end, first + next_end)
+        if self._may_read(self._names, entries):
+            source = self._make(self._names, entries, self._range_options())
+            self._ahead = source, time.perf_counter_ns() - self._began_ns, next_end
+            source.begin_fetching()
+
+    @property
+    def _names(self) -> list[str]:
+        """All columns, those of the filter too."""
+        return list(dict.fromkeys([*self._filtered.columns, *self._filtered.condition.columns]))
 
     @staticmethod
     def _needs_most_of(source: EnginePass, rows: npt.NDArray[np.int64]) -> bool:
@@ -440,19 +479,26 @@ class FilteredSource:
 
         self._is_together = False
         start, end = self._stretch
+        half = (start + end) // 2
         first = self._filtered.range[0] if self._filtered.range else 0
-        names = list(dict.fromkeys([*self._filtered.columns, *self._filtered.condition.columns]))
-        source = self._make(names, (first + start, first + end), self._range_options())
-        later_ns = self._begin_second(source)
+        if self._ahead:
+            source, later_ns, _ = self._ahead
+            self._begin_second(source, later_ns)
+            self._ahead = None
+        else:
+            source = self._make(self._names, (first + start, first + end), self._range_options())
+            later_ns = self._begin_second(source)
         schema = self.schema()
         while (batch := _next_of(source)) is not None:
             selected = selected_rows(self._filtered.condition, batch, partial(add, first + start))
             indices = selected + start
             start += batch.num_rows
             self._n_looked_at += batch.num_rows
+            self._selected.append(indices)
+            if start - batch.num_rows <= half < start:
+                self._ask_ahead()
             if len(indices) == 0:
                 continue
-            self._selected.append(indices)
             self._indices, self._n_before = indices, self._n_delivered
             chosen = pa.RecordBatch.from_arrays([batch.column(name) for name in schema.names], schema=schema)
             if len(indices) < batch.num_rows:
@@ -462,9 +508,10 @@ class FilteredSource:
             del chosen
         self._end_second(source, later_ns)
 
-    def _begin_second(self, source: Source) -> int:
+    def _begin_second(self, source: Source, later_ns: int | None = None) -> int:
         """Begin a pass over other columns. Returns when it began, in ns since all did."""
-        later_ns = time.perf_counter_ns() - self._began_ns
+        if later_ns is None:
+            later_ns = time.perf_counter_ns() - self._began_ns
         self._second = (source, later_ns)
         self._plans.append(source.plan())
         return later_ns
@@ -506,9 +553,7 @@ class FilteredSource:
 
         first = self._first.stats()
         ended = [cost.stats for cost in self._ended]
-        # Looked at once: it may end meanwhile in another thread.
-        running = self._second
-        second = ScanStats.joined([*ended, *([running[0].stats()] if running else [])])
+        second = ScanStats.joined([*ended, *(source.stats() for source, _ in self._running_now())])
         return replace(
             ScanStats.joined([first, second]),
             n_entries=self._n_delivered,
@@ -519,11 +564,16 @@ class FilteredSource:
             peak_buffer_bytes=first.peak_buffer_bytes + second.peak_buffer_bytes,
         )
 
+    def _running_now(self) -> list[tuple[Source, int]]:
+        """Return the other passes that run, and when they began; they may end meanwhile in another thread."""
+        second, ahead = self._second, self._ahead
+        return [*([second] if second else []), *([ahead[:2]] if ahead else [])]
+
     def cost(self) -> Cost:
         from arrowroot._cost.cost import Cost
 
-        ended, second = list(self._ended), self._second
-        running = [second[0].cost().later(second[1])] if second else []
+        ended = list(self._ended)
+        running = [source.cost().later(later_ns) for source, later_ns in self._running_now()]
         joined = Cost.joined([self._first.cost(), *ended, *running])
         return joined._replace(stats=self.stats())
 
@@ -531,8 +581,8 @@ class FilteredSource:
         self._is_cancelled = True
         self._running = None  # it refers to this pass
         self._first.cancel()
-        if second := self._second:
-            second[0].cancel()
+        for source, _ in self._running_now():
+            source.cancel()
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

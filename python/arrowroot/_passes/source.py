@@ -68,6 +68,13 @@ class EnginePass(Source, Protocol):
     def max_ranges(self) -> int | None:
         """Ranges that the server takes in one request; None: the files are on this machine."""
 
+    @property
+    def line_bytes(self) -> int:
+        """Bytes that the line could carry while the pass reads: its own, or more if its requests take longer."""
+
+    def begin_fetching(self) -> None:
+        """Ask a server for what comes first. Does nothing for files on this machine."""
+
     def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
         """Return the stored bytes of the baskets that some rows of the pass need, and of those that all need.
 
@@ -177,6 +184,14 @@ class TreeSource:
     def max_ranges(self) -> int | None:
         return self.native.max_ranges if self.native.is_remote else None
 
+    @property
+    def line_bytes(self) -> int:
+        return self.native.line_bytes
+
+    def begin_fetching(self) -> None:
+        if self.native.is_remote:
+            self.native.begin_fetching()
+
     def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
         return self.native.needed_bytes(rows)
 
@@ -262,6 +277,14 @@ class SideBySide:
     @property
     def max_ranges(self) -> int | None:
         return min((part.max_ranges for part in self._parts if part.max_ranges is not None), default=None)
+
+    @property
+    def line_bytes(self) -> int:
+        return sum(part.line_bytes for part in self._parts)
+
+    def begin_fetching(self) -> None:
+        for part in self._parts:
+            part.begin_fetching()
 
     def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
         needed, of_all = zip(*(part.needed_bytes(rows) for part in self._parts), strict=True)

@@ -251,6 +251,13 @@ impl ScanHandle {
         self.view().reading.source.access_profile().max_ranges
     }
 
+    /// Bytes that the line could carry while the scan makes its reads: see [`arrowroot_storage::line_bytes`].
+    pub fn line_bytes(&self) -> u64 {
+        let plan = self.plan();
+        let profile = self.view().reading.source.access_profile();
+        arrowroot_storage::line_bytes(profile, plan.n_reads(), plan.read_bytes())
+    }
+
     /// Schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         self.view().schema()
