@@ -412,8 +412,19 @@ class FillContext:
 class Merger:
     """Merges files that are added one after another into one that is being written."""
 
-    def __new__(cls, file: FileWriter, *, columns: str, rules: Sequence[tuple[str, str]]) -> Self:
-        """``columns``: strict, union or first; ``rules``: patterns of names or paths, and what becomes of them."""
+    def __new__(
+        cls,
+        file: FileWriter,
+        *,
+        columns: str,
+        rules: Sequence[tuple[str, str]],
+        rebasket: bool,
+        provenance: bool,
+    ) -> Self:
+        """``columns``: strict, union or first; ``rules``: patterns of names or paths, and what becomes of them.
+
+        ``rebasket``: small baskets are put together; ``provenance``: tables of the inputs are written beside others.
+        """
 
     def add(self, file: File) -> int:
         """Add all of an input, or nothing; return how many bytes the output has so far.

@@ -50,7 +50,7 @@ def make() -> None:
         for label in ("x", "y"):
             labelled.Fill(label, 1.0)
         labelled.Write()
-        for name in ("TGraph", "TGraphErrors", "TGraphAsymmErrors"):
+        for name in ("TGraph", "TGraphErrors", "TGraphAsymmErrors", "TGraphBentErrors"):
             graph = getattr(ROOT, name)()
             for point in range(number):
                 graph.SetPoint(point, number, point)
@@ -82,15 +82,132 @@ def numbers(path: str) -> dict[str, Any]:
         if hasattr(histogram, "GetVal"):
             found[name] = {"value": histogram.GetVal()}
             continue
-        statistics = ROOT.std.vector("double")(13)
-        histogram.GetStats(statistics.data())
-        bins = range(histogram.GetNcells())
-        found[name] = {
-            "title": str(histogram.GetTitle()),
-            "contents": [float(histogram.GetBinContent(k)) for k in bins],
-            "errors": [float(histogram.GetBinError(k)) for k in bins],
-            "entries": float(histogram.GetEntries()),
-            "statistics": [float(one) for one in statistics],
-            "mean": float(histogram.GetMean()),
-        }
+        found[name] = _numbers_of(histogram)
     return found
+
+
+#: Objects that hold histograms.
+COMPOUNDS = ("list", "array", "nested", "stack", "efficiency", "dense")
+
+
+def make_compounds() -> None:
+    """Write ``c0.root`` to ``c2.root``: histograms in lists and other objects."""
+    ROOT.TH1.AddDirectory(False)
+    for number in range(3):
+        ROOT.gRandom.SetSeed(number + 1)
+        file = ROOT.TFile(f"c{number}.root", "RECREATE")
+        held = [_filled(ROOT.TH1F("one", "", 5, 0, 5)), _filled(ROOT.TH2D("two", "", 2, 0, 5, 2, 0, 5))]
+        held[1].GetXaxis().SetBinLabel(1, "labelled")
+        for name, collection in (("list", _kept(ROOT.TList())), ("array", _kept(ROOT.TObjArray()))):
+            for histogram in held:
+                collection.Add(histogram)
+            collection.Write(name, ROOT.TObject.kSingleKey)
+        outer, inner, text = map(_kept, (ROOT.TList(), ROOT.THashList(), ROOT.TObjString("the same")))
+        inner.Add(held[0])
+        outer.Add(inner)
+        outer.Add(text)
+        outer.Write("nested", ROOT.TObject.kSingleKey)
+        texts, text = map(_kept, (ROOT.TList(), ROOT.TObjString("x" * (number + 1))))
+        texts.Add(text)
+        texts.Write("texts", ROOT.TObject.kSingleKey)
+        stack = _kept(ROOT.THStack("stack", ""))
+        for name in "ab":
+            stack.Add(_filled(ROOT.TH1D(name, "", 3, 0, 5)))
+        stack.Write()
+        efficiency = ROOT.TEfficiency("efficiency", "", 4, 0, 4)
+        for _ in range(20):
+            efficiency.Fill(ROOT.gRandom.Rndm() > 0.4, ROOT.gRandom.Uniform(0, 4))
+        efficiency.Write()
+        edges = [array("d", [0, 0]), array("d", [1, 1])]
+        dense = ROOT.THnD("dense", "", 2, array("i", [3, 4]), *edges)
+        dense.Sumw2()
+        for _ in range(10):
+            dense.Fill(array("d", [ROOT.gRandom.Rndm(), ROOT.gRandom.Rndm()]), 0.5)
+        dense.Write()
+        file.Close()
+
+
+def _numbers_of(histogram: Any) -> dict[str, Any]:
+    statistics = ROOT.std.vector("double")(13)
+    histogram.GetStats(statistics.data())
+    bins = range(histogram.GetNcells())
+    return {
+        "title": str(histogram.GetTitle()),
+        "contents": [float(histogram.GetBinContent(k)) for k in bins],
+        "errors": [float(histogram.GetBinError(k)) for k in bins],
+        "entries": float(histogram.GetEntries()),
+        "statistics": [float(one) for one in statistics],
+        "mean": float(histogram.GetMean()),
+    }
+
+
+def _kept(one: Any) -> Any:
+    # Lists may be there longer than what Python has of their objects.
+    ROOT.SetOwnership(one, False)
+    return one
+
+
+def _filled(histogram: Any) -> Any:
+    _kept(histogram)
+    for _ in range(20):
+        histogram.Fill(*(ROOT.gRandom.Uniform(0, 6) for _ in range(histogram.GetDimension())))
+    return histogram
+
+
+def compounds(path: str) -> dict[str, Any]:
+    """Return the numbers of the histograms in each object, and those that it has besides."""
+    ROOT.TH1.AddDirectory(False)
+    file = ROOT.TFile(path)
+    found: dict[str, Any] = {}
+    for name in COMPOUNDS:
+        one = _kept(file.Get(name))
+        if name == "efficiency":
+            held, more = [one.GetPassedHistogram(), one.GetTotalHistogram()], one.GetWeight()
+        elif name == "dense":
+            bins = range(one.GetNbins())
+            found[name] = [[one.GetArray().AtAsDouble(k), one.GetBinError2(k)] for k in bins] + [
+                one.GetEntries()
+            ]
+            continue
+        else:
+            held, more = one.GetHists() if name == "stack" else one, None
+            held = list(held[0] if name == "nested" else held)
+        found[name] = [_numbers_of(histogram) for histogram in held] + [more]
+    return found
+
+
+def make_buffered() -> None:
+    """Write ``b0.root``, and ``b1.root`` with fills in a histogram's buffer that are in no bin yet."""
+    for number in range(2):
+        file = ROOT.TFile(f"b{number}.root", "RECREATE")
+        histogram = ROOT.TH1D("h", "", 4, 0, 1)
+        histogram.SetBuffer(50)
+        if number:
+            histogram.Fill(0.5)
+        histogram.Write()
+        file.Close()
+
+
+def make_crossing() -> None:
+    """Write ``x.root``: ``d/h`` in a directory, and an object whose name is that."""
+    file = ROOT.TFile("x.root", "RECREATE")
+    histogram = ROOT.TH1D("h", "", 4, 0, 1)
+    histogram.SetDirectory(ROOT.nullptr)
+    file.mkdir("d").WriteObject(histogram, "h")
+    file.WriteTObject(histogram, "d/h")
+    file.Close()
+
+
+def make_other_list() -> None:
+    """Write ``other.root`` with a list of one histogram, and ``trees.root`` with a list of a tree."""
+    file = ROOT.TFile("other.root", "RECREATE")
+    held, histogram = _kept(ROOT.TList()), _filled(ROOT.TH1F("one", "", 5, 0, 5))
+    held.Add(histogram)
+    held.Write("list", ROOT.TObject.kSingleKey)
+    file.Close()
+    file = ROOT.TFile("trees.root", "RECREATE")
+    held, tree = map(_kept, (ROOT.TList(), ROOT.TTree("t", "")))
+    tree.SetDirectory(ROOT.nullptr)
+    held.Add(tree)
+    held.Write("trees", ROOT.TObject.kSingleKey)
+    file.Close()

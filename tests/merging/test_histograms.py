@@ -24,11 +24,11 @@ def test_sums_are_those_of_hadd(inputs):
     report = ar.merge(directory / "ours.root", inputs)
     rules = {one.path.removeprefix("a/b/"): one.rule for one in report.objects}
     assert {name: rule for name, rule in rules.items() if rule != "add"} == dict.fromkeys(
-        ("gTGraph", "gTGraphErrors", "gTGraphAsymmErrors"), "concatenate"
+        ("gTGraph", "gTGraphErrors", "gTGraphAsymmErrors", "gTGraphBentErrors"), "concatenate"
     )
     root.run(hadd, directory, "theirs.root", [path.name for path in inputs])
     ours, theirs = (root.run(made.numbers, directory, name) for name in ("ours.root", "theirs.root"))
-    assert len(ours) == len(made.CLASSES) + 12
+    assert len(ours) == len(made.CLASSES) + 13
     assert ours == theirs
 
 
@@ -71,3 +71,74 @@ def test_a_bad_input_leaves_the_sums_alone(tmp_path):
     report = ar.merge(tmp_path / "out.root", paths, on_bad_input="skip")
     assert [one.path for one in report.left_out] == [str(paths[1])]
     assert ar.open(tmp_path / "out.root")["h"].values().tolist() == [2, 4]
+
+
+def test_histograms_in_other_objects_are_added_as_hadd_does(tmp_path):
+    root.run(made.make_compounds, tmp_path)
+    inputs = [tmp_path / f"c{number}.root" for number in range(3)]
+    report = ar.merge(tmp_path / "ours.root", inputs)
+    rules = {one.path: one.rule for one in report.objects}
+    assert rules == dict.fromkeys(made.COMPOUNDS, "add") | {"texts": "first"}
+    root.run(hadd, tmp_path, "theirs.root", [path.name for path in inputs])
+    ours, theirs = (root.run(made.compounds, tmp_path, name) for name in ("ours.root", "theirs.root"))
+    assert ours == theirs
+
+
+def test_lists_of_other_histograms_are_an_error(tmp_path):
+    root.run(made.make_compounds, tmp_path)
+    root.run(made.make_other_list, tmp_path)
+    with pytest.raises(ar.SchemaMismatchError, match=r"list: .* cannot be added"):
+        ar.merge(tmp_path / "out.root", [tmp_path / "c0.root", tmp_path / "other.root"])
+    with pytest.raises(ar.UnsupportedError, match=r"trees: .*a TTree in a list"):
+        ar.merge(tmp_path / "out.root", [tmp_path / "trees.root"])
+
+
+def test_fills_in_the_buffer_of_a_later_input_are_not_lost(tmp_path):
+    root.run(made.make_buffered, tmp_path)
+    paths = [tmp_path / "b0.root", tmp_path / "b1.root"]
+    with pytest.raises(ar.UnsupportedError, match=r"b1\.root: h: .*fills that are in no bin yet"):
+        ar.merge(tmp_path / "out.root", paths)
+
+
+def test_two_objects_of_one_path_are_an_error(tmp_path):
+    root.run(made.make_crossing, tmp_path)
+    with pytest.raises(ar.SchemaMismatchError, match="d/h: two objects have this path"):
+        ar.merge(tmp_path / "out.root", [tmp_path / "x.root"])
+
+
+def test_the_objects_of_all_inputs_become_cycles_by_rule(tmp_path):
+    paths = [write(tmp_path / f"{k}.root", [1, 2], [0, 1, 2], note=f"text {k}") for k in range(3)]
+    report = ar.merge(tmp_path / "out.root", paths, rules={"note": "all", "h": "first"})
+    assert [(one.path, one.rule, one.n_inputs) for one in report.objects] == [
+        ("h", "first", 3),
+        ("note", "all", 3),
+    ]
+    file = ar.open(tmp_path / "out.root")
+    assert [str(file[f"note;{cycle}"]) for cycle in (1, 2, 3)] == ["text 0", "text 1", "text 2"]
+
+
+def test_inputs_with_the_same_objects_in_another_order_are_added_by_name(tmp_path):
+    paths = []
+    for number, names in enumerate(("ab", "ab", "ba", "bac", "ab")):
+        paths.append(tmp_path / f"{number}.root")
+        with ar.create(paths[-1]) as file:
+            for name in names:
+                file[name] = (np.asarray([ord(name), number], float), np.asarray([0, 1, 2], float))
+    report = ar.merge(tmp_path / "out.root", paths)
+    assert [(one.path, one.n_inputs) for one in report.objects] == [("a", 5), ("b", 5), ("c", 1)]
+    file = ar.open(tmp_path / "out.root")
+    assert [file[name].values().tolist() for name in "abc"] == [[97 * 5, 10], [98 * 5, 10], [99, 3]]
+
+
+def test_many_histograms_are_added_by_several_threads(tmp_path):
+    # More bytes than one thread is worth.
+    values = np.arange(20_000, dtype=float)
+    paths = [tmp_path / f"{number}.root" for number in range(3)]
+    for path in paths:
+        with ar.create(path) as file:
+            for number in range(10):
+                file[f"h{number}"] = (values + number, np.arange(20_001, dtype=float))
+    ar.merge(tmp_path / "out.root", paths)
+    file = ar.open(tmp_path / "out.root")
+    for number in range(10):
+        assert (file[f"h{number}"].values() == 3 * (values + number)).all()

@@ -78,6 +78,17 @@ def values(path: str, name: str) -> list[list[Any]]:
     return read
 
 
+def listed(path: str, name: str, branches: list[str]) -> list[list[Any]]:
+    """Return numbers and lists of numbers, entry by entry."""
+    file = ROOT.TFile(path)
+    tree = file.Get(name)
+    read = []
+    for _ in tree:
+        values = [getattr(tree, branch) for branch in branches]
+        read.append([value if isinstance(value, int) else list(value) for value in values])
+    return read
+
+
 def facts(path: str, name: str) -> dict[str, Any]:
     """Return what the record of a tree says."""
     file = ROOT.TFile(path)

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use arrowroot_format as format;
 use arrowroot_storage::{LOG, Ledgers, LocalFile, Opened, Options, Part, ReadTotals, Source, Stack};
+use format::codec::Decompressor;
 use format::container::{Directory, FileHeader, Key};
 use format::rntuple::{ANCHOR_CLASS, OLD_ANCHOR_CLASS};
 use format::streamer::StreamerInfos;
@@ -258,8 +259,16 @@ impl File {
     }
 
     pub(crate) fn unpack_object(&self, key: &Key, stored: &[u8]) -> Result<Vec<u8>> {
+        self.unpack_by(&mut PooledScratch::default().get().decompressor, key, stored)
+    }
+
+    /// The object of a key, of what is stored behind it, by the caller's decompressor.
+    ///
+    /// # Errors
+    /// [`Error::Format`] if that is not the object, or damaged.
+    pub fn unpack_by(&self, decompressor: &mut Decompressor, key: &Key, stored: &[u8]) -> Result<Vec<u8>> {
         let mut object = Vec::new();
-        unpack(&mut PooledScratch::default().get().decompressor, stored, key.object_bytes as usize, &mut object)
+        unpack(decompressor, stored, key.object_bytes as usize, &mut object)
             .map_err(|error| self.in_stored(key, error))?;
         Ok(object)
     }

@@ -1,7 +1,7 @@
 //! The keys of a file: one by its path, or all.
 
 use std::ops::Range;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use arrowroot_format as format;
 use arrowroot_storage::{Ledger, Preloaded, Source};
@@ -23,7 +23,8 @@ const MAX_NEAR_DIRECTORIES: usize = 100;
 /// All keys of a file.
 pub(crate) struct Keys {
     entries: Vec<FileKey>,
-    paths: Paths,
+    /// Made when a path is asked for.
+    paths: OnceLock<Paths>,
     /// Some were found by walking the records.
     were_walked: bool,
     /// What cannot be read of the directories and their lists.
@@ -32,7 +33,11 @@ pub(crate) struct Keys {
 
 impl Keys {
     fn new(entries: Vec<FileKey>, were_walked: bool, fault: Option<Fault>) -> Keys {
-        Keys { paths: Paths::of(&entries), entries, were_walked, fault }
+        Keys { entries, paths: OnceLock::new(), were_walked, fault }
+    }
+
+    fn paths(&self) -> &Paths {
+        self.paths.get_or_init(|| Paths::of(&self.entries))
     }
 }
 
@@ -123,7 +128,7 @@ impl File {
         let Some(root) = self.root_of_unwalked() else {
             let keys = self.all_keys()?;
             let at = |index: usize| &keys.entries[index];
-            let index = meanings(path).find_map(|(bare, cycle)| keys.paths.find(bare, cycle, at));
+            let index = meanings(path).find_map(|(bare, cycle)| keys.paths().find(bare, cycle, at));
             return Ok(index.map(|index| at(index).clone()));
         };
         let listed = self.with_listing(root, |listing, source| {

@@ -13,10 +13,12 @@ mod merger;
 pub mod merging;
 mod ntuples;
 mod objects;
+mod provenance;
+mod roster;
 pub mod rules;
 mod trees;
 
 pub use error::{Error, Result};
 pub use merger::{Merger, Report, Settings};
-pub use merging::{Columns, Merged, Merging, Output};
+pub use merging::{Columns, Merged, Merging, Output, Worker};
 pub use rules::{Rule, Rules};

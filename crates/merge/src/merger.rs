@@ -1,19 +1,28 @@
 //! The merging of whole files: which objects there are, and what becomes of each.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use ahash::{HashMap, HashMapExt};
+use arrowroot::format::container::Key;
+use arrowroot::storage::{coalesce, limits_for};
 use arrowroot::{File, FileKey};
-use arrowroot_writer::{FileWriter, ROOT_DIRECTORY};
+use arrowroot_file::{format_error, read_ranges};
+use arrowroot_writer::{FileWriter, Format, ROOT_DIRECTORY};
 
 use crate::error::{Error, Result};
 use crate::merging::{Columns, Merged, Merging, Output};
+use crate::objects::worker::{Worker, in_parallel};
+use crate::provenance::{self, Origin};
+use crate::roster::{Roster, Taken};
 use crate::rules::{Rule, Rules};
 use crate::{ntuples, objects, trees};
 
 /// Class and name of the keys of process identifiers, which are numbered anew.
 const PROCESS_CLASS: &str = "TProcessID";
 const PROCESS_NAME: &str = "ProcessID";
+/// Objects are read by so many bytes at a time, as they are stored.
+const BYTES_AT_A_TIME: u64 = 16 << 20;
 
 /// The request.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +31,10 @@ pub struct Settings {
     pub columns: Columns,
     /// Rules for objects of which not the usual thing becomes.
     pub rules: Rules,
+    /// True if small baskets of trees are put together to larger ones.
+    pub rebaskets: bool,
+    /// True if a table beside each tree and RNTuple says which of its entries come from which input.
+    pub provenance: bool,
 }
 
 /// The outcome of all inputs.
@@ -42,12 +55,18 @@ pub struct Merger {
     objects: Vec<Object>,
     /// Their indices by path.
     by_path: HashMap<String, usize>,
+    roster: Roster,
+    workers: Vec<Worker>,
     n_inputs: u64,
 }
 
 struct Object {
     kind: Kind,
     merging: Box<dyn Merging>,
+    /// How many inputs had been merged when one had it last.
+    seen_behind: Option<u64>,
+    /// The origins of its entries, if that is asked for.
+    origins: Vec<Origin>,
 }
 
 /// Objects that are merged in the same way.
@@ -59,11 +78,18 @@ enum Kind {
     Other(String),
 }
 
+impl Kind {
+    fn is_table(&self) -> bool {
+        matches!(self, Kind::Tree | Kind::Ntuple)
+    }
+}
+
 impl Merger {
     /// Merges into a file that was begun.
     pub fn new(file: Arc<FileWriter>, settings: Settings) -> Merger {
+        let workers = (0..file.n_threads()).map(|_| Worker::default()).collect();
         let (output, by_path) = (Output { file, n_processes: 0 }, HashMap::new());
-        Merger { output, settings, objects: Vec::new(), by_path, n_inputs: 0 }
+        Merger { output, settings, objects: Vec::new(), by_path, roster: Roster::default(), workers, n_inputs: 0 }
     }
 
     /// Adds an input: all of it, or nothing.
@@ -73,23 +99,49 @@ impl Merger {
     /// without it ([`Error::is_of_input`]). Errors of writing, after which the output can only be given up.
     pub fn add(&mut self, input: &File) -> Result<()> {
         check_whole(input)?;
-        let keys = newest(input.keys()?);
+        let keys = input.keys()?;
         check_infos(input, &self.output)?;
         let n_before = self.objects.len();
-        // All that may be damaged is read before the first object is copied, but for the pieces of tables.
-        let processes = read_processes(input, &keys)?;
-        let mut taken: Vec<usize> = Vec::new();
-        let added = self.read_all(input, &keys, &mut taken).and_then(|()| self.copy_all(input, &keys, &taken));
+        let mut begun: Vec<usize> = Vec::new();
+        let added = self.add_objects(input, keys, &mut begun);
         if added.is_err() {
-            for &index in &taken {
+            for &index in &begun {
                 self.objects[index].merging.forget();
             }
             self.objects.truncate(n_before);
             self.by_path.retain(|_, index| *index < n_before);
-            return added;
+            return added.map(|_| ());
         }
         self.n_inputs += 1;
-        self.copy_processes(processes)
+        self.copy_processes(added?)
+    }
+
+    /// Adds the objects of an input, and returns its process identifiers. `begun`: the indices of those that were begun to read.
+    fn add_objects(&mut self, input: &File, keys: &[FileKey], begun: &mut Vec<usize>) -> Result<Vec<Process>> {
+        let roster = match std::mem::take(&mut self.roster) {
+            roster if roster.is_of(keys) => roster,
+            _ => self.take(input, keys)?,
+        };
+        // All that may be damaged is read before the first object is copied, but for the pieces of tables.
+        let processes = read_processes(input, keys, &roster.processes)?;
+        self.read_all(input, keys, &roster.taken, begun)?;
+        self.copy_all(input, keys, &roster.taken)?;
+        if self.settings.provenance {
+            self.note_origins(input, &roster.taken);
+        }
+        self.roster = roster;
+        Ok(processes)
+    }
+
+    /// Notes which entries of tables came from an input.
+    fn note_origins(&mut self, input: &File, taken: &[Taken]) {
+        for one in taken {
+            let Object { merging, origins, .. } = &mut self.objects[one.object];
+            if let Some(n_entries) = merging.n_entries() {
+                let first_entry = origins.last().map_or(0, Origin::end);
+                origins.push(Origin::of(input, first_entry, n_entries - first_entry));
+            }
+        }
     }
 
     /// Writes what the output lacks of its objects.
@@ -97,8 +149,19 @@ impl Merger {
     /// # Errors
     /// Errors of writing.
     pub fn finish(self) -> Result<Report> {
-        let Merger { output, objects, n_inputs, .. } = self;
-        let objects = objects.into_iter().map(|object| object.merging.finish(&output)).collect::<Result<_>>()?;
+        let Merger { output, mut objects, n_inputs, mut workers, .. } = self;
+        let items: Vec<&mut Object> = objects.iter_mut().collect();
+        // How large they are is not known here, only that there are many of the small ones.
+        in_parallel(&mut workers, items, u64::MAX, |worker, object| object.merging.pack(&output, worker))?;
+        let finish = |object: Object| {
+            let merged = object.merging.finish(&output)?;
+            if !object.origins.is_empty() {
+                let format = if object.kind == Kind::Tree { Format::Tree } else { Format::Ntuple };
+                provenance::write(&output.file, &merged.path, format, &object.origins)?;
+            }
+            Ok(merged)
+        };
+        let objects = objects.into_iter().map(finish).collect::<Result<_>>()?;
         Ok(Report { n_inputs, objects })
     }
 
@@ -115,47 +178,134 @@ impl Merger {
         Ok(self.output.file.with_appender(|appender| Ok(appender.position()))?)
     }
 
-    /// Has every object read what the input has of it. `taken`: the indices of those.
-    fn read_all(&mut self, input: &File, keys: &[&FileKey], taken: &mut Vec<usize>) -> Result<()> {
-        for &key in keys {
-            let path = key.path();
+    /// Finds the object that each key of an input is merged into, and begins those that are new.
+    fn take(&mut self, input: &File, keys: &[FileKey]) -> Result<Roster> {
+        let (mut taken, mut processes) = (Vec::new(), Vec::new());
+        for index in newest(keys) {
+            let key = &keys[index];
+            if is_process(key) {
+                processes.extend(key.directory.is_empty().then_some(index));
+            }
             if key.is_directory || is_process(key) {
                 continue;
             }
+            let path = key.path();
+            let mismatch =
+                |path: String, what: String| Err(Error::Mismatch { url: input.url().to_owned(), path, what });
             let rule = self.settings.rules.of(&path);
             match rule {
                 Some(Rule::Drop) => continue,
                 Some(Rule::Fail) => {
-                    let what = "there is one, and a rule says that there must be none".to_owned();
-                    return Err(Error::Mismatch { url: input.url().to_owned(), path, what });
+                    return mismatch(path, "there is one, and a rule says that there must be none".to_owned());
                 }
                 _ => {}
             }
             let kind = kind_of(input, key)?;
-            let index = match self.by_path.get(&path) {
-                Some(&index) => index,
+            let object = match self.by_path.get(&path) {
+                Some(&object) => object,
                 None => {
                     let merging = self.begin(&kind, rule, input, key)?;
-                    self.objects.push(Object { kind: kind.clone(), merging });
-                    self.by_path.insert(path, self.objects.len() - 1);
+                    self.objects.push(Object { kind: kind.clone(), merging, seen_behind: None, origins: Vec::new() });
+                    self.by_path.insert(path.clone(), self.objects.len() - 1);
                     self.objects.len() - 1
                 }
             };
-            let object = &mut self.objects[index];
-            if object.kind != kind {
-                let (url, path, class) = (input.url().to_owned(), key.path(), &key.key.class_name);
-                let what = format!("a {class}, which it is in no input before: leave it out by the rule drop");
-                return Err(Error::Mismatch { url, path, what });
+            let known = &mut self.objects[object];
+            if known.kind != kind {
+                let class = &key.key.class_name;
+                return mismatch(
+                    path,
+                    format!("a {class}, which it is in no input before: leave it out by the rule drop"),
+                );
             }
-            taken.push(index);
-            object.merging.read(input, key)?;
+            if known.seen_behind.replace(self.n_inputs) == Some(self.n_inputs)
+                && taken.iter().any(|one: &Taken| one.object == object)
+            {
+                return mismatch(path, "two objects have this path: one has a slash in its name".to_owned());
+            }
+            taken.push(Taken { key: index, object });
+        }
+        self.check_origins(keys, &taken)?;
+        // In the order of the objects, as they are read by several threads.
+        taken.sort_by_key(|one| one.object);
+        Ok(Roster { keys: keys.to_vec(), taken, processes })
+    }
+
+    /// Refuses a table whose name those of origins have.
+    fn check_origins(&self, keys: &[FileKey], taken: &[Taken]) -> Result<()> {
+        let tables = taken.iter().filter(|one| self.settings.provenance && self.objects[one.object].kind.is_table());
+        match tables.map(|one| provenance::path(&keys[one.key].path())).find(|path| self.by_path.contains_key(path)) {
+            Some(path) => {
+                let what =
+                    format!("{path} is the name of a table of inputs, and in an input: leave it out by the rule drop");
+                Err(Error::InvalidRequest { what })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Has every object read what the input has of it.
+    fn read_all(&mut self, input: &File, keys: &[FileKey], taken: &[Taken], begun: &mut Vec<usize>) -> Result<()> {
+        let mut wanted = Vec::new();
+        let [worker, ..] = &mut *self.workers else { return Ok(()) };
+        for one in taken {
+            let merging = &mut self.objects[one.object].merging;
+            begun.push(one.object);
+            if merging.needs_object() {
+                wanted.push((stored_range(input, &keys[one.key].key)?, one));
+            } else {
+                merging.read(input, &keys[one.key], &[], worker)?;
+            }
+        }
+        wanted.sort_by_key(|(range, _)| range.start);
+        let mut rest = &mut *wanted;
+        while !rest.is_empty() {
+            let mut n_bytes = 0;
+            let fits = |(range, _): &&(Range<u64>, &Taken)| {
+                n_bytes += range.end - range.start;
+                n_bytes <= BYTES_AT_A_TIME
+            };
+            let n_objects = rest.iter().take_while(fits).count().max(1);
+            let (now, later) = rest.split_at_mut(n_objects);
+            self.read_some(input, keys, now)?;
+            rest = later;
         }
         Ok(())
     }
 
+    /// Has objects read what is stored in these ranges.
+    fn read_some(&mut self, input: &File, keys: &[FileKey], wanted: &mut [(Range<u64>, &Taken)]) -> Result<()> {
+        wanted.sort_by_key(|(_, taken)| taken.object);
+        let ranges: Vec<Range<u64>> = wanted.iter().map(|(range, _)| range.clone()).collect();
+        let spans = coalesce(&ranges, limits_for(input.source().access_profile(), &ranges));
+        let bytes =
+            read_ranges(input.source().as_ref(), &spans.iter().map(|span| span.range.clone()).collect::<Vec<_>>())?;
+        let mut stored: Vec<&[u8]> = vec![&[]; ranges.len()];
+        for (span, bytes) in spans.iter().zip(&bytes) {
+            let index = |at: u64| usize::try_from(at - span.range.start).unwrap_or(usize::MAX);
+            for &member in &span.members {
+                stored[member] = bytes.get(index(ranges[member].start)..index(ranges[member].end)).unwrap_or_default();
+            }
+        }
+        let mut indices = wanted.iter().map(|(_, taken)| taken.object).peekable();
+        let objects = self.objects.iter_mut().enumerate();
+        let objects = objects.filter_map(|(index, object)| indices.next_if_eq(&index).map(|_| object));
+        let items = objects
+            .zip(wanted.iter())
+            .zip(&stored)
+            .map(|((object, (_, taken)), stored)| (object, &keys[taken.key], *stored));
+        let items: Vec<_> = items.collect();
+        let n_bytes = stored.iter().map(|stored| stored.len() as u64).sum();
+        in_parallel(&mut self.workers, items, n_bytes, |worker, (object, key, stored)| {
+            object.merging.read(input, key, stored, worker)
+        })
+    }
+
     fn begin(&self, kind: &Kind, rule: Option<Rule>, input: &File, key: &FileKey) -> Result<Box<dyn Merging>> {
         match (kind, rule) {
-            (Kind::Tree, None | Some(Rule::Concatenate)) => Ok(trees::begin(key, self.settings.columns)),
+            (Kind::Tree, None | Some(Rule::Concatenate)) => {
+                Ok(trees::begin(key, self.settings.columns, self.settings.rebaskets))
+            }
             (Kind::Ntuple, None | Some(Rule::Concatenate)) => ntuples::begin(input, key, self.settings.columns),
             _ => objects::begin(input, key, rule),
         }
@@ -180,16 +330,16 @@ impl Merger {
         Ok(())
     }
 
-    fn copy_all(&mut self, input: &File, keys: &[&FileKey], taken: &[usize]) -> Result<()> {
+    fn copy_all(&mut self, input: &File, keys: &[FileKey], taken: &[Taken]) -> Result<()> {
         copy_infos(input, &self.output)?;
         for key in keys.iter().filter(|key| key.is_directory) {
             self.output.file.directory(&key.path())?;
         }
         // Tables read what they copy, which may fail; what was read of other objects is whole already.
         for is_table in [true, false] {
-            for &index in taken {
-                let object = &mut self.objects[index];
-                if matches!(object.kind, Kind::Tree | Kind::Ntuple) == is_table {
+            for one in taken {
+                let object = &mut self.objects[one.object];
+                if object.kind.is_table() == is_table {
                     object.merging.copy(input, &self.output)?;
                 }
             }
@@ -205,13 +355,21 @@ struct Process {
     object: Vec<u8>,
 }
 
-fn read_processes(input: &File, keys: &[&FileKey]) -> Result<Vec<Process>> {
+/// `indices`: of their keys.
+fn read_processes(input: &File, keys: &[FileKey], indices: &[usize]) -> Result<Vec<Process>> {
     let number = |key: &FileKey| key.key.name.strip_prefix(PROCESS_NAME)?.parse::<u16>().ok();
-    let of_top = keys.iter().filter(|key| key.directory.is_empty() && is_process(key));
+    let of_top = indices.iter().filter_map(|&index| number(&keys[index]).map(|number| (number, &keys[index].key)));
     of_top
-        .filter_map(|key| number(key).map(|number| (number, &key.key)))
         .map(|(number, key)| Ok(Process { number, title: key.title.clone(), object: input.read_object(key)? }))
         .collect()
+}
+
+/// Where what is stored behind a key is. What is behind an uncompressed object is not part of it.
+fn stored_range(input: &File, key: &Key) -> Result<Range<u64>> {
+    let in_key =
+        |error: arrowroot::format::Error| format_error(input.source().as_ref(), &key.name, error.at(key.seek_key));
+    let range = key.payload_range().map_err(in_key)?;
+    Ok(range.start..range.end.min(range.start.saturating_add(key.object_bytes.into())))
 }
 
 /// Refuses a file that was not closed, was cut short, or has damaged directories: what it lacks would be missed by nobody.
@@ -236,20 +394,20 @@ fn check_whole(input: &File) -> Result<()> {
     }
 }
 
-/// The newest cycle of each name, in the order of the file.
-fn newest(keys: &[FileKey]) -> Vec<&FileKey> {
+/// The newest cycle of each name: their indices, in the order of the file.
+fn newest(keys: &[FileKey]) -> Vec<usize> {
     let mut highest: HashMap<(&str, &str), u16> = HashMap::with_capacity(keys.len());
     for key in keys {
         let cycle = highest.entry((&key.directory, &key.key.name)).or_default();
         *cycle = key.key.cycle.max(*cycle);
     }
     let mut kept = Vec::with_capacity(highest.len());
-    for key in keys {
+    for (index, key) in keys.iter().enumerate() {
         // Taken out by the first key that has the highest cycle: a name comes once.
         let name = (key.directory.as_str(), key.key.name.as_str());
         if highest.get(&name) == Some(&key.key.cycle) {
             highest.remove(&name);
-            kept.push(key);
+            kept.push(index);
         }
     }
     kept

@@ -6,6 +6,7 @@ use arrowroot::{File, FileKey};
 use arrowroot_writer::{DirectoryId, FileWriter};
 
 use crate::error::{Error, Result};
+pub use crate::objects::worker::Worker;
 
 /// Which columns a tree or an RNTuple of the output has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,6 +46,8 @@ pub struct Merged {
     pub n_pieces: u64,
     /// See `n_pieces`.
     pub n_small_pieces: u64,
+    /// How many pieces there would be, about, if small ones were put together.
+    pub n_if_rebasketed: u64,
     /// Remarks: parts that were left out, or are not as in the inputs.
     pub notes: Vec<String>,
 }
@@ -55,11 +58,18 @@ pub struct Merged {
 /// input is at fault, [`forget`](Merging::forget). Of a tree or an RNTuple that may come after `copy`, too; of others it does
 /// not, as their `copy` reads nothing.
 pub trait Merging: Send {
+    /// True if [`read`](Merging::read) needs what is stored behind the key; tables read for themselves.
+    fn needs_object(&self) -> bool {
+        false
+    }
+
     /// Reads what an input has of it, and checks that it can be joined. Nothing is written.
+    ///
+    /// `stored`: what is behind the key, if it needs that. Those that do are read by several threads.
     ///
     /// # Errors
     /// [`Error::Mismatch`], [`Error::Unsupported`], and errors of reading.
-    fn read(&mut self, input: &File, key: &FileKey) -> Result<()>;
+    fn read(&mut self, input: &File, key: &FileKey, stored: &[u8], worker: &mut Worker) -> Result<()>;
 
     /// Joins what was read last.
     ///
@@ -69,6 +79,19 @@ pub trait Merging: Send {
 
     /// Forgets what was read last, and what was joined of it.
     fn forget(&mut self);
+
+    /// Its entries so far, if it is a tree or an RNTuple.
+    fn n_entries(&self) -> Option<u64> {
+        None
+    }
+
+    /// Makes of what is joined the bytes that [`finish`](Merging::finish) writes, in one of several threads.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    fn pack(&mut self, _output: &Output, _worker: &mut Worker) -> Result<()> {
+        Ok(())
+    }
 
     /// Writes what the output lacks of it.
     ///

@@ -11,6 +11,8 @@ pub enum Rule {
     Add,
     /// That of the first input that has it.
     First,
+    /// Those of all inputs, as cycles of one name.
+    All,
     /// As [`Rule::First`], but those of all inputs must be the same.
     Unique,
     /// Left out.
@@ -20,11 +22,12 @@ pub enum Rule {
 }
 
 /// Names of the rules, as they are given.
-const NAMES: [(&str, Rule); 6] = [
+const NAMES: [(&str, Rule); 7] = [
     ("concatenate", Rule::Concatenate),
     ("add", Rule::Add),
     ("first", Rule::First),
     ("unique", Rule::Unique),
+    ("all", Rule::All),
     ("drop", Rule::Drop),
     ("fail", Rule::Fail),
 ];

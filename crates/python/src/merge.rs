@@ -21,8 +21,14 @@ pub(crate) struct PyMerger {
 #[pymethods]
 impl PyMerger {
     #[new]
-    #[pyo3(signature = (file, *, columns, rules))]
-    fn new(file: &PyFileWriter, columns: &str, rules: Vec<(String, String)>) -> PyResult<Self> {
+    #[pyo3(signature = (file, *, columns, rules, rebasket, provenance))]
+    fn new(
+        file: &PyFileWriter,
+        columns: &str,
+        rules: Vec<(String, String)>,
+        rebasket: bool,
+        provenance: bool,
+    ) -> PyResult<Self> {
         let columns = match columns {
             "strict" => Columns::Strict,
             "union" => Columns::Union,
@@ -31,7 +37,8 @@ impl PyMerger {
         };
         let rule = |(pattern, name): (String, String)| Ok((pattern, Rule::of_name(&name)?));
         let rules = rules.into_iter().map(rule).collect::<Result<_, Error>>().map_err(merging_to_python)?;
-        let merger = Merger::new(file.writer(), Settings { columns, rules: Rules::new(rules) });
+        let merger =
+            Merger::new(file.writer(), Settings { columns, rules: Rules::new(rules), rebaskets: rebasket, provenance });
         Ok(PyMerger { merger: Arc::new(Mutex::new(Some(merger))) })
     }
 
@@ -79,6 +86,7 @@ fn report_as_dict(py: Python<'_>, report: Report) -> PyResult<Bound<'_, PyDict>>
         told.set_item("n_entries", object.n_entries)?;
         told.set_item("n_pieces", object.n_pieces)?;
         told.set_item("n_small_pieces", object.n_small_pieces)?;
+        told.set_item("n_if_rebasketed", object.n_if_rebasketed)?;
         told.set_item("notes", object.notes)?;
         objects.append(told)?;
     }

@@ -117,6 +117,11 @@ impl FileWriter {
         &self.settings
     }
 
+    /// How many threads compress, that of the caller among them.
+    pub fn n_threads(&self) -> usize {
+        self.queue.n_threads()
+    }
+
     /// The date of its keys: when it was begun, or what stands for every date.
     pub fn datime(&self) -> Datime {
         self.datime
@@ -453,18 +458,13 @@ impl FileWriter {
         let mut output = Output::new(key.key_bytes.into());
         write(&mut output)?;
         let object = output.into_bytes();
-        let mut payload = Vec::new();
-        if object.len() > MAX_PLAIN_BYTES {
-            let mut kept = self.compressor.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.compress(setting, &object, &mut payload)?;
-            if object.len() > MAX_KEPT_BYTES {
-                *kept = Compressor::new();
-            }
-            key.set_payload(object.len(), payload.len())?;
-        } else {
-            key.set_payload(object.len(), object.len())?;
-            payload = object;
+        let n_bytes = object.len();
+        let mut kept = self.compressor.lock().unwrap_or_else(PoisonError::into_inner);
+        let payload = packed(object, setting, &mut kept)?;
+        if n_bytes > MAX_KEPT_BYTES {
+            *kept = Compressor::new();
         }
+        key.set_payload(n_bytes, payload.len())?;
         Ok((key, payload))
     }
 
@@ -476,6 +476,16 @@ impl FileWriter {
         // What a panic left is still in order: state changes after what may fail.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The payload of an object: small ones are left as they are.
+fn packed(object: Vec<u8>, setting: CompressionSetting, compressor: &mut Compressor) -> Result<Vec<u8>> {
+    if object.len() <= MAX_PLAIN_BYTES {
+        return Ok(object);
+    }
+    let mut payload = Vec::new();
+    compressor.compress(setting, &object, &mut payload)?;
+    Ok(payload)
 }
 
 impl Drop for FileWriter {

@@ -20,6 +20,11 @@ impl Pool {
         Pool { n_threads, threads: Mutex::default(), process: std::process::id() }
     }
 
+    /// How many there are once they are started.
+    pub(crate) fn n_threads(&self) -> usize {
+        self.n_threads
+    }
+
     /// True if this is the process that made it, and not a child.
     pub(crate) fn is_own_process(&self) -> bool {
         std::process::id() == self.process

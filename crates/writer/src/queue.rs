@@ -118,6 +118,11 @@ struct Shared {
 type TaskQueueState = state::QueueState<Task, Place, Error>;
 
 impl Queue {
+    /// How many threads do tasks, that of a producer among them.
+    pub fn n_threads(&self) -> usize {
+        self.shared.pool.n_threads() + 1
+    }
+
     /// An empty queue. Its threads are started by the first ticket that is submitted.
     pub fn new(settings: QueueSettings) -> Self {
         let n_threads = match settings.n_threads {

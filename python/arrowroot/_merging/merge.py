@@ -38,7 +38,7 @@ class MergedObject(NamedTuple):
 
     path: str
     class_name: str
-    #: concatenate, add, first or unique.
+    #: concatenate, add, first, unique or all.
     rule: str
     #: Inputs that had it.
     n_inputs: int
@@ -47,6 +47,8 @@ class MergedObject(NamedTuple):
     #: Its baskets or pages, and those of less than 4 kB as they are stored.
     n_baskets: int
     n_small_baskets: int
+    #: Baskets that there would be, about, if small ones were put together (``rebasket``).
+    n_if_rebasketed: int
     #: Parts that were left out, or are not as in the inputs.
     notes: tuple[str, ...]
 
@@ -101,6 +103,8 @@ def merge(
     max_size: int | str | None = None,
     open_files: int = OPEN_FILES,
     reproducible: bool = False,
+    rebasket: bool = False,
+    provenance: bool = False,
     **options: Unpack[StorageOptions],
 ) -> MergeReport:
     """Merge ROOT files into one: trees one after another, their baskets copied as they are.
@@ -111,12 +115,14 @@ def merge(
         have zeros, empty texts and lists. "first": those of the first input, others are left out.
     rules: what becomes of objects, by patterns of their names, or of their paths if there is a slash in them:
         ``{"h_*": "add", "plots/*": "drop"}``. The first that matches counts. Rules are "concatenate", "add", "first",
-        "unique", "drop" and "fail"; docs/merging.md has what becomes of each kind of object if none matches.
+        "unique", "all", "drop" and "fail"; docs/merging.md has what becomes of each kind of object if none matches.
     on_bad_input: "skip" leaves out inputs that cannot be read, are not whole, or do not fit to those before, and
         reports them.
     max_size: bytes from which on another output is begun, behind the input that passes them: out.root, out_1.root, ...
     open_files: at most so many inputs are open at a time.
     reproducible: the same bytes on any day: no UUID, no dates.
+    rebasket: baskets of less than 4 kB are unpacked and put together to larger ones; others are copied as they are.
+    provenance: a small table beside each, NAME_inputs, says which entries come from which input, and its UUID.
     options: of the storage, as for :func:`open`.
 
     Nothing is written under its name unless all is: after an error older files are what they were.
@@ -128,7 +134,7 @@ def merge(
         >>> [(one.path, one.num_entries) for one in report.objects]
         [('Events', 200), ('plots/h_met', None)]
     """
-    settings = (columns, rules or {}, on_bad_input, max_size, open_files, reproducible)
+    settings = (columns, rules or {}, on_bad_input, max_size, open_files, reproducible, rebasket, provenance)
     request = request_of(output, inputs, *settings)
     with Progress("merging", after_s=LONG_S) as progress:
         return merged(request, options, progress)
@@ -145,6 +151,8 @@ class Request(NamedTuple):
     max_size: int | str | None = None
     open_files: int = OPEN_FILES
     reproducible: bool = False
+    rebasket: bool = False
+    provenance: bool = False
 
 
 def request_of(output: Location, inputs: Location | Iterable[Location], *settings: Any) -> Request:
@@ -238,7 +246,13 @@ class _Merging:
         self._file = create(path, reproducible=self._request.reproducible)
         self._unpublished.callback(self._file.abort)
         rules = list(self._request.rules.items())
-        self._merger = _native.Merger(self._file.native, columns=self._request.columns, rules=rules)
+        self._merger = _native.Merger(
+            self._file.native,
+            columns=self._request.columns,
+            rules=rules,
+            rebasket=self._request.rebasket,
+            provenance=self._request.provenance,
+        )
         return self._merger
 
     def _end(self) -> None:
@@ -257,5 +271,6 @@ def _object_of(told: Mapping[str, Any]) -> MergedObject:
         told["n_entries"],
         told["n_pieces"],
         told["n_small_pieces"],
+        told["n_if_rebasketed"],
         tuple(told["notes"]),
     )

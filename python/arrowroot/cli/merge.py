@@ -38,6 +38,8 @@ def run(options: argparse.Namespace) -> int:
         options.max_size,
         options.open_files,
         options.reproducible,
+        options.rebasket,
+        options.provenance,
     )
     destinations.check([("OUT", request.output)], {})
     check = _Check(storage) if options.verify else None
@@ -134,8 +136,11 @@ def _say(report: MergeReport) -> None:
             for note in one.notes:
                 print(f"arrowroot: {printable(one.path)}: {printable(note)}", file=sys.stderr)
             if one.n_small_baskets:
+                saving = ""
+                if one.n_if_rebasketed < one.n_baskets:
+                    saving = f"; --rebasket makes {one.n_if_rebasketed} of them, about"
                 print(
                     f"arrowroot: {printable(one.path)}: {counted(one.n_small_baskets, 'basket')} of {one.n_baskets} "
-                    f"are smaller than 4 kB: whoever reads all columns makes up to {one.n_baskets} reads",
+                    f"are smaller than 4 kB: whoever reads all columns makes up to {one.n_baskets} reads{saving}",
                     file=sys.stderr,
                 )

@@ -40,12 +40,13 @@ examples:
 """
 
 _MERGE = """\
-Merges ROOT files into one. The baskets of trees are copied as they are, in any codec, and never compressed again; all
-other objects are kept as the first input has them. OUT is there when it is whole, and an older file of its name is
-replaced then. An input that is damaged, was not closed, or does not fit to those before is an error.
+Merges ROOT files into one. The baskets of trees are copied as they are, in any codec, and never compressed again;
+histograms are added, and other objects are kept as the first input has them. OUT is there when it is whole, and an
+older file of its name is replaced then. An input that is damaged, was not closed, or does not fit to those before is
+an error.
 
 IN is a path, a URL or a glob, or @FILE, which names inputs, one a line. A rule is PATTERN=RULE: a pattern of names, or
-of paths if it has a slash, and concatenate, add, first, unique, drop or fail. docs/merging.md has more.
+of paths if it has a slash, and concatenate, add, first, unique, all, drop or fail. docs/merging.md has more.
 
 Exit code 4: inputs were left out, as --on-bad-input skip says.
 
@@ -168,6 +169,16 @@ def _merge(merge: argparse.ArgumentParser) -> None:
         "--verify",
         action="store_true",
         help="read inputs and output before it is published, and compare all values",
+    )
+    merge.add_argument(
+        "--rebasket",
+        action="store_true",
+        help="put baskets of less than 4 kB together to larger ones; others are copied as they are",
+    )
+    merge.add_argument(
+        "--provenance",
+        action="store_true",
+        help="write a table NAME_inputs beside each: inputs, their UUIDs, and which entries come from them",
     )
     merge.add_argument("--json", action="store_true", help="say as JSON what became of all objects")
     merge.add_argument(

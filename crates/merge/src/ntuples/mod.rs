@@ -13,7 +13,7 @@ use arrowroot_writer::ntuple::CopiedNtuple;
 use format::rntuple::{ANCHOR_CLASS, Anchor, AttributeSet};
 
 use crate::error::Result;
-use crate::merging::{Columns, Merged, Merging, Names, Output};
+use crate::merging::{Columns, Merged, Merging, Names, Output, Worker};
 
 mod clusters;
 mod input;
@@ -57,7 +57,7 @@ struct Set {
 }
 
 impl Merging for Ntuples {
-    fn read(&mut self, input: &File, key: &FileKey) -> Result<()> {
+    fn read(&mut self, input: &File, key: &FileKey, _stored: &[u8], _worker: &mut Worker) -> Result<()> {
         self.joined.keep();
         self.recorded.keep();
         self.sets.iter_mut().for_each(|set| set.joined.keep());
@@ -87,6 +87,10 @@ impl Merging for Ntuples {
         self.sets.iter_mut().for_each(|set| set.joined.forget());
     }
 
+    fn n_entries(&self) -> Option<u64> {
+        Some(self.joined.counts.n_entries)
+    }
+
     fn finish(self: Box<Self>, output: &Output) -> Result<Merged> {
         let Ntuples { names, joined, sets, recorded } = *self;
         let (file, counts) = (&output.file, joined.counts);
@@ -108,6 +112,7 @@ impl Merging for Ntuples {
             n_entries: Some(counts.n_entries),
             n_pieces: counts.n_pages,
             n_small_pieces: counts.n_small_pages,
+            n_if_rebasketed: counts.n_pages,
             notes: Vec::new(),
         })
     }

@@ -1,11 +1,14 @@
 //! Histograms, profiles and parameters that are added: numbers in the bytes of one object are added to those of another.
 
+use std::sync::Arc;
+
 use ahash::HashMap;
 use arrowroot::format::container::Key;
 use arrowroot::{File, FileKey};
 use arrowroot_file::format_error;
 
-use super::layout::{Layout, MemberSpan, Number, Role, layout_of};
+use super::layout::{Group, Layout, MemberSpan, Number, Role};
+use super::worker::Worker;
 use crate::error::Result;
 use crate::merging::{Merged, Merging, Names, Output};
 use crate::rules::Rule;
@@ -13,10 +16,8 @@ use crate::rules::Rule;
 /// `fSumw2` has no numbers where all weights were 1: it is the contents then.
 const SUMS_OF_SQUARES: &str = "fSumw2";
 const CONTENTS: &str = "contents";
-const N_ENTRIES: &str = "fEntries";
 /// The statistics. They are 0 where bins were set, not filled, and ROOT computes them of the bins when asked for.
 const STATISTICS: &str = "fTsum";
-const SUM_OF_WEIGHTS: &str = "fTsumw";
 
 /// Begins a sum, of which an input has the first.
 pub(crate) fn begin(key: &FileKey) -> Box<dyn Merging> {
@@ -27,9 +28,15 @@ pub(crate) fn begin(key: &FileKey) -> Box<dyn Merging> {
 struct Added {
     names: Names,
     sum: Option<Sum>,
-    /// The object that was read last, and whether it is stored just as the sum.
-    staged: Option<(Sum, bool)>,
+    staged: Option<Staged>,
     n_inputs: u64,
+}
+
+/// The object that was read last.
+enum Staged {
+    /// It is stored just as the sum.
+    Like(Vec<u8>),
+    Other(Sum),
 }
 
 /// An object: its bytes, and where its numbers are.
@@ -37,14 +44,16 @@ pub(crate) struct Sum {
     /// The key in its input; references count from its start.
     pub(crate) key: Key,
     pub(crate) object: Vec<u8>,
-    pub(crate) layout: Layout,
+    pub(crate) layout: Arc<Layout>,
 }
 
 impl Sum {
-    pub(crate) fn of(input: &File, key: &FileKey, object: Vec<u8>) -> Result<Sum> {
+    pub(crate) fn of(input: &File, key: &FileKey, object: Vec<u8>, worker: &mut Worker) -> Result<Sum> {
+        let infos = input.streamer_infos()?;
         let (key, path) = (&key.key, key.path());
-        let layout = layout_of(&key.class_name, &object, input.streamer_infos()?)
-            .map_err(|error| format_error(input.source().as_ref(), &path, error.placed(key.object_place())))?;
+        let layout = worker.layouts.of(&key.class_name, &object, key.key_bytes.into(), infos);
+        let layout =
+            layout.map_err(|error| format_error(input.source().as_ref(), &path, error.placed(key.object_place())))?;
         Ok(Sum { key: key.clone(), object, layout })
     }
 
@@ -52,15 +61,22 @@ impl Sum {
         self.layout.span(path)
     }
 
+    /// The same object with other bytes, as another file stores it now.
+    pub(crate) fn pack(&mut self, output: &Output, worker: &mut Worker) -> Result<()> {
+        let object = std::mem::take(&mut self.object);
+        self.key.head.object_bytes = u32::try_from(object.len()).unwrap_or(u32::MAX);
+        self.object = output.file.pack_again(object, &mut worker.compressor)?;
+        Ok(())
+    }
+
+    /// True if nothing of it is added: a list of other objects.
+    fn is_constant(&self) -> bool {
+        self.layout.groups.iter().all(|group| group.sums.is_empty())
+    }
+
     /// True if bytes are those of an object that is stored in the same way, and has the same axes.
     fn is_like(&self, object: &[u8]) -> bool {
-        self.object.len() == object.len()
-            && self
-                .layout
-                .spans
-                .iter()
-                .filter(|span| matches!(span.role, Role::Structure | Role::Same))
-                .all(|span| self.object[span.range.clone()] == object[span.range.clone()])
+        self.layout.fits(&self.object, object) && self.layout.is_same(&self.object, object)
     }
 
     /// Checks that another one can be added, or says why not.
@@ -81,29 +97,55 @@ impl Sum {
             }
         }
         // Spans of no bytes are not listed.
-        match other.layout.spans.iter().find(|span| span.role == Role::Same && self.span(&span.path).is_none()) {
-            Some(span) => Err(format!("{} is not there in the inputs before: it cannot be added", span.path)),
-            None => Ok(()),
+        if let Some(span) =
+            other.layout.spans.iter().find(|span| span.role == Role::Same && self.span(&span.path).is_none())
+        {
+            return Err(format!("{} is not there in the inputs before: it cannot be added", span.path));
+        }
+        let is_simple = |sum: &Sum| match &*sum.layout.groups {
+            [_] => true,
+            [outer, _] => outer.sums.is_empty(),
+            _ => false,
+        };
+        if is_simple(self) && is_simple(other) {
+            return Ok(());
+        }
+        Err("it holds other objects than in the inputs before, or the same in another way: it cannot be added"
+            .to_owned())
+    }
+
+    /// Adds an object that is stored in the same way.
+    fn add_like(&mut self, other: &[u8]) {
+        let Sum { object, layout, .. } = self;
+        for group in &layout.groups {
+            let of_bins = has_statistics_of_bins((object, layout, group), (other, layout, group));
+            for span in group.sums.iter().map(|&index| &layout.spans[index]) {
+                let own = &mut object[span.range.clone()];
+                match span.role {
+                    Role::Add(_) if of_bins && is_statistic(&span.path) => own.fill(0),
+                    Role::Add(number) => add_numbers(number, own, &other[span.range.clone()]),
+                    _ => add_weights(own, &other[span.range.clone()]),
+                }
+            }
         }
     }
 
-    /// Adds another one. `is_like`: it is stored in the same way, and its layout is not known.
-    fn add(&mut self, other: &Sum, is_like: bool) {
+    /// Adds an object that was checked.
+    fn add(&mut self, other: &Sum) {
         let Sum { object, layout, .. } = self;
-        let of_other = if is_like { &*layout } else { &other.layout };
-        let has_fills = number(object, layout, N_ENTRIES) > 0.0 && number(&other.object, of_other, N_ENTRIES) > 0.0;
-        let statistics_of_bins =
-            has_fills && lacks_statistics(object, layout) != lacks_statistics(&other.object, of_other);
+        let (own_group, group) = (layout.groups.last(), other.layout.groups.last());
+        let of_bins = own_group.zip(group).is_some_and(|(own, group)| {
+            has_statistics_of_bins((object, layout, own), (&other.object, &other.layout, group))
+        });
         for span in &layout.spans {
             let MemberSpan { range, role: Role::Add(number), path } = span else { continue };
-            let from = if is_like { Some(range) } else { of_other.span(path).map(|span| &span.range) };
             let own = &mut object[range.clone()];
-            if statistics_of_bins && path.starts_with(STATISTICS) {
+            if of_bins && is_statistic(path) {
                 own.fill(0);
-            } else if let Some(from) = from {
-                add_numbers(*number, own, &other.object[from.clone()]);
+            } else if let Some(from) = other.span(path) {
+                add_numbers(*number, own, &other.object[from.range.clone()]);
             } else if path == SUMS_OF_SQUARES
-                && let Some(contents) = contents(&other.object, of_other)
+                && let Some(contents) = contents(&other.object, &other.layout)
             {
                 add_numbers(Number::Float64, own, &contents);
             }
@@ -111,15 +153,26 @@ impl Sum {
     }
 }
 
+/// A histogram in bytes.
+type Histogram<'a> = (&'a [u8], &'a Layout, &'a Group);
+
+/// True if one of two histograms with fills lacks statistics, so that the sum has none.
+fn has_statistics_of_bins(own: Histogram<'_>, other: Histogram<'_>) -> bool {
+    let has_fills = |(object, layout, group): Histogram<'_>| number(object, layout, group.n_entries) > 0.0;
+    // Bins were set then, and not filled.
+    let lacks = |(object, layout, group): Histogram<'_>| number(object, layout, group.sum_of_weights) == 0.0;
+    has_fills(own) && has_fills(other) && lacks(own) != lacks(other)
+}
+
 /// A number of an object; 0 if it has none.
-fn number(object: &[u8], layout: &Layout, path: &str) -> f64 {
-    let bytes = layout.span(path).and_then(|span| object.get(span.range.clone())?.first_chunk::<8>());
+fn number(object: &[u8], layout: &Layout, index: Option<usize>) -> f64 {
+    let bytes = index.and_then(|index| object.get(layout.spans.get(index)?.range.clone())?.first_chunk::<8>());
     bytes.map_or(0.0, |bytes| f64::from_be_bytes(*bytes))
 }
 
-/// True if the bins of a histogram were set and not filled, so that it has no statistics.
-fn lacks_statistics(object: &[u8], layout: &Layout) -> bool {
-    number(object, layout, SUM_OF_WEIGHTS) == 0.0
+/// True for the statistics of a histogram.
+fn is_statistic(path: &str) -> bool {
+    path.rsplit('.').next().is_some_and(|name| name.starts_with(STATISTICS))
 }
 
 /// The contents of the bins as `fSumw2` has them.
@@ -131,33 +184,44 @@ fn contents(object: &[u8], layout: &Layout) -> Option<Vec<u8>> {
 }
 
 impl Merging for Added {
-    fn read(&mut self, input: &File, key: &FileKey) -> Result<()> {
-        let object = input.read_object(&key.key)?;
-        let read = match &self.sum {
-            Some(sum) if sum.is_like(&object) => {
-                (Sum { key: key.key.clone(), object, layout: Layout::default() }, true)
-            }
+    fn needs_object(&self) -> bool {
+        true
+    }
+
+    fn read(&mut self, input: &File, key: &FileKey, stored: &[u8], worker: &mut Worker) -> Result<()> {
+        let object = input.unpack_by(&mut worker.decompressor, &key.key, stored)?;
+        self.staged = Some(match &self.sum {
+            Some(sum) if sum.is_like(&object) => Staged::Like(object),
             Some(sum) => {
-                let other = Sum::of(input, key, object)?;
+                let other = Sum::of(input, key, object, worker)?;
+                if sum.is_constant() && other.is_constant() {
+                    self.staged = Some(Staged::Like(Vec::new()));
+                    return Ok(());
+                }
                 sum.check(&other).map_err(|what| self.names.mismatch(input, what))?;
                 if sum.span(SUMS_OF_SQUARES).is_none() && other.span(SUMS_OF_SQUARES).is_some() {
                     let what = "it has sums of squares of weights (Sumw2), and the inputs before have none: it is not added \
                                 yet, unless it comes first";
                     return Err(self.names.unsupported(input, what));
                 }
-                (other, false)
+                Staged::Other(other)
             }
-            None => (Sum::of(input, key, object)?, true),
-        };
-        self.staged = Some(read);
+            None => Staged::Other(Sum::of(input, key, object, worker)?),
+        });
         Ok(())
     }
 
     fn copy(&mut self, _input: &File, _output: &Output) -> Result<()> {
-        let Some((other, is_like)) = self.staged.take() else { return Ok(()) };
-        match &mut self.sum {
-            Some(sum) => sum.add(&other, is_like),
-            None => self.sum = Some(other),
+        match (&mut self.sum, self.staged.take()) {
+            (_, None) => return Ok(()),
+            (Some(sum), Some(Staged::Like(object))) => {
+                if !sum.is_constant() {
+                    sum.add_like(&object);
+                }
+            }
+            (Some(sum), Some(Staged::Other(other))) => sum.add(&other),
+            (None, Some(Staged::Other(first))) => self.sum = Some(first),
+            (None, Some(Staged::Like(_))) => {}
         }
         self.n_inputs += 1;
         Ok(())
@@ -167,19 +231,28 @@ impl Merging for Added {
         self.staged = None;
     }
 
+    fn pack(&mut self, output: &Output, worker: &mut Worker) -> Result<()> {
+        self.sum.as_mut().map_or(Ok(()), |sum| sum.pack(output, worker))
+    }
+
     fn finish(self: Box<Self>, output: &Output) -> Result<Merged> {
         let Added { names, sum, n_inputs, .. } = *self;
+        let is_constant = sum.as_ref().is_some_and(Sum::is_constant);
         if let Some(Sum { key, object, .. }) = sum {
             let directory = names.directory_in(output)?;
-            output.file.write_again(directory, &key, &object)?;
+            output.file.write_stored(directory, &key, &object, 0)?;
         }
-        Ok(Merged {
-            path: names.path,
-            class_name: names.class_name,
-            rule: Rule::Add.name(),
-            n_inputs,
-            ..Merged::default()
-        })
+        let rule = if is_constant { Rule::First } else { Rule::Add };
+        let Names { path, class_name, .. } = names;
+        Ok(Merged { path, class_name, rule: rule.name(), n_inputs, ..Merged::default() })
+    }
+}
+
+/// Adds the inverses of two weights. Source: `TEfficiency::operator+=` (ROOT 6.40).
+fn add_weights(own: &mut [u8], other: &[u8]) {
+    if let (Some(own), Some(other)) = (own.first_chunk_mut::<8>(), other.first_chunk::<8>()) {
+        let (one, two) = (f64::from_be_bytes(*own), f64::from_be_bytes(*other));
+        *own = (one * two / (one + two)).to_be_bytes();
     }
 }
 

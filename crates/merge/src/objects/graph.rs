@@ -1,9 +1,12 @@
 //! Graphs: the points of all inputs in a row.
 
+use std::sync::Arc;
+
 use arrowroot::{File, FileKey};
 
 use super::add::Sum;
 use super::layout::Role;
+use super::worker::Worker;
 use crate::error::Result;
 use crate::merging::{Merged, Merging, Names, Output};
 use crate::rules::Rule;
@@ -15,7 +18,7 @@ const BYTE_COUNT: u32 = 1 << 30;
 
 /// Begins a graph, of which an input has the first.
 pub(crate) fn begin(key: &FileKey) -> Box<dyn Merging> {
-    Box::new(Graph { names: Names::of(key), parts: Vec::new(), staged: None })
+    Box::new(Graph { names: Names::of(key), parts: Vec::new(), staged: None, whole: None })
 }
 
 /// The graphs of all inputs so far.
@@ -23,11 +26,18 @@ struct Graph {
     names: Names,
     parts: Vec<Sum>,
     staged: Option<Sum>,
+    /// All points, as they are stored.
+    whole: Option<Sum>,
 }
 
 impl Merging for Graph {
-    fn read(&mut self, input: &File, key: &FileKey) -> Result<()> {
-        let part = Sum::of(input, key, input.read_object(&key.key)?)?;
+    fn needs_object(&self) -> bool {
+        true
+    }
+
+    fn read(&mut self, input: &File, key: &FileKey, stored: &[u8], worker: &mut Worker) -> Result<()> {
+        let object = input.unpack_by(&mut worker.decompressor, &key.key, stored)?;
+        let part = Sum::of(input, key, object, worker)?;
         let has_points = |part: &Sum| part.layout.spans.iter().any(|span| span.role == Role::Points);
         if let Some(first) = self.parts.iter().find(|first| has_points(first))
             && has_points(&part)
@@ -53,13 +63,22 @@ impl Merging for Graph {
         self.staged = None;
     }
 
-    fn finish(self: Box<Self>, output: &Output) -> Result<Merged> {
-        let Graph { names, parts, .. } = *self;
+    fn pack(&mut self, output: &Output, worker: &mut Worker) -> Result<()> {
         // A graph without points lacks the places of others.
         let has_points = |part: &&Sum| part.layout.spans.iter().any(|span| span.role == Role::Points);
-        if let Some(first) = parts.iter().find(has_points).or(parts.first()) {
+        let Some(first) = self.parts.iter().find(has_points).or(self.parts.first()) else { return Ok(()) };
+        let (key, object, layout) = (first.key.clone(), joined(first, &self.parts), Arc::clone(&first.layout));
+        let mut whole = Sum { key, object, layout };
+        whole.pack(output, worker)?;
+        self.whole = Some(whole);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, output: &Output) -> Result<Merged> {
+        let Graph { names, parts, whole, .. } = *self;
+        if let Some(Sum { key, object, .. }) = whole {
             let directory = names.directory_in(output)?;
-            output.file.write_again(directory, &first.key, &joined(first, &parts))?;
+            output.file.write_stored(directory, &key, &object, 0)?;
         }
         Ok(Merged {
             path: names.path,

@@ -1,21 +1,24 @@
 //! Copying the baskets of an input.
 
 use arrowroot::File;
-use arrowroot::format::codec::Compressor;
+use arrowroot::format::codec::{Compressor, Decompressor};
 use arrowroot::format::container::KeyHead;
 use arrowroot::format::tree::{
-    BasketHead, BranchId, EmbeddedBasket, TreeRecord, append_entry_offsets, append_entry_sizes,
+    BasketHead, Branch, BranchId, EmbeddedBasket, TreeRecord, append_entry_offsets, append_entry_sizes,
 };
 use arrowroot::storage::Part;
 use arrowroot_file::{format_error, read_parts};
 
 use super::baskets::{JoinedBranch, cycle_of};
 use super::place::TreePlace;
+use super::rebasket::{self, HeldBasket};
 use super::schema::Mapping;
 use crate::error::{Error, Result};
 
 /// Baskets of so many bytes are read and written together, or a single one.
 const WINDOW_BYTES: u64 = 8 << 20;
+/// So many bytes of small baskets of an input wait to be put together.
+const MAX_HELD_BYTES: usize = 64 << 20;
 /// So many bytes between baskets are read and dropped.
 const MAX_GAP_BYTES: u64 = 16 << 10;
 
@@ -97,15 +100,16 @@ impl Copying {
         self.jobs.len() + self.embedded.len()
     }
 
-    /// Copies them behind those that the branches have.
+    /// Copies them behind those that the branches have. `joined`: the record of the output.
     pub(crate) fn copy(
         &self,
         input: &File,
         place: &TreePlace<'_>,
         branches: &mut [JoinedBranch],
         (record, object_data): (&TreeRecord, &[u8]),
+        joined: &TreeRecord,
     ) -> Result<()> {
-        let mut first_numbers = vec![0; branches.len()];
+        let mut first_numbers: Vec<usize> = branches.iter().map(JoinedBranch::n_numbers).collect();
         for &(branch, n_baskets, n_entries) in &self.counts {
             first_numbers[branch] = branches[branch].reserve(n_baskets);
             if n_baskets == 0 {
@@ -114,15 +118,17 @@ impl Copying {
         }
         let mut rest = self.jobs.as_slice();
         let mut buffer = Vec::new();
+        let mut compressor = Compressor::new();
+        let (mut decompressor, mut held_bytes) = (Decompressor::default(), 0);
         while let Some(first) = rest.first() {
             let is_in = |job: &Job| job.offset + u64::from(job.stored_bytes) <= first.offset + WINDOW_BYTES;
             let n_jobs = rest.iter().take_while(|job| is_in(job)).count().max(1);
             let (window, later) = rest.split_at(n_jobs);
             let in_tree = |error: arrowroot::format::Error| format_error(input.source().as_ref(), place.tree, error);
             let starts = read_window(input, window, &mut buffer)?;
-            let mut heads = Vec::with_capacity(window.len());
-            for (job, start) in window.iter().zip(&starts) {
-                let record = &buffer[*start..start + job.stored_bytes as usize];
+            let mut copied = Vec::with_capacity(window.len());
+            for (job, &start) in window.iter().zip(&starts) {
+                let record = &buffer[start..start + job.stored_bytes as usize];
                 let head = BasketHead::parse(record).map_err(|error| in_tree(error.at(job.offset)))?;
                 if (head.stored_bytes, head.n_entries) != (job.stored_bytes, job.n_entries) {
                     let what = format!(
@@ -131,30 +137,44 @@ impl Copying {
                     );
                     return Err(in_tree(arrowroot::format::Error::corrupt(0, what).at(job.offset)).into());
                 }
-                heads.push(head);
+                let (branch, number) = (&mut branches[job.branch], first_numbers[job.branch] + job.number);
+                let is_held = branch.holds(head.stored_bytes, head.payload_bytes);
+                let held = is_held.then(|| HeldBasket::of(number, &head, record, &mut decompressor)).transpose();
+                match held.map_err(|error| in_tree(error.placed(head.payload_place(job.offset))))?.flatten() {
+                    Some(held) => {
+                        held_bytes += held.data.len();
+                        branch.hold(held);
+                    }
+                    None => copied.push((job, start, head)),
+                }
             }
             let seek_dir = place.file.seek_of(place.directory);
             let begin = place.file.with_appender(|appender| {
                 let begin = appender.position();
                 let mut position = begin;
-                for (job, start) in window.iter().zip(&starts) {
-                    let record = &mut buffer[*start..start + job.stored_bytes as usize];
+                for &(job, start, _) in &copied {
+                    let record = &mut buffer[start..start + job.stored_bytes as usize];
                     let cycle = cycle_of(first_numbers[job.branch] + job.number);
                     KeyHead::move_record(record, position, seek_dir, cycle, place.add_to_pid)?;
                     position += u64::from(job.stored_bytes);
                 }
-                appender.append(&contiguous(&buffer, window, &starts))
+                appender.append(&contiguous(&buffer, &copied))
             })?;
             let mut position = begin;
-            for (job, head) in window.iter().zip(heads) {
+            for (job, _, head) in copied {
                 let memory_bytes = u64::from(head.key_bytes) + u64::from(head.payload_bytes);
                 let number = first_numbers[job.branch] + job.number;
                 branches[job.branch].place(number, position, [job.stored_bytes, job.n_entries], memory_bytes);
                 position += u64::from(job.stored_bytes);
             }
+            if held_bytes > MAX_HELD_BYTES {
+                for ((branch, first), of_record) in branches.iter_mut().zip(&first_numbers).zip(&joined.branches) {
+                    put_together(branch, of_record, (*first, true), place, &mut compressor)?;
+                }
+                held_bytes = 0;
+            }
             rest = later;
         }
-        let mut compressor = Compressor::new();
         for &(id, branch, index, number) in &self.embedded {
             let basket = MadeBasket::of_embedded(record, id, index, object_data, place)?;
             basket.append(place, &mut branches[branch], first_numbers[branch] + number, &mut compressor)?;
@@ -201,9 +221,9 @@ fn read_window(input: &File, window: &[Job], buffer: &mut Vec<u8>) -> Result<Vec
 }
 
 /// The bytes of baskets, those that stand one behind the other together.
-fn contiguous<'b>(buffer: &'b [u8], window: &[Job], starts: &[usize]) -> Vec<&'b [u8]> {
+fn contiguous<'b>(buffer: &'b [u8], copied: &[(&Job, usize, BasketHead)]) -> Vec<&'b [u8]> {
     let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
-    for (job, &start) in window.iter().zip(starts) {
+    for &(job, start, _) in copied {
         let end = start + job.stored_bytes as usize;
         match ranges.last_mut() {
             Some(range) if range.end == start => range.end = end,
@@ -211,6 +231,22 @@ fn contiguous<'b>(buffer: &'b [u8], window: &[Job], starts: &[usize]) -> Vec<&'b
         }
     }
     ranges.into_iter().map(|range| &buffer[range]).collect()
+}
+
+/// Puts small baskets of a branch together, from a number on; whether no more will come.
+pub(crate) fn put_together(
+    branch: &mut JoinedBranch,
+    of_record: &Branch,
+    (first, is_last): (usize, bool),
+    place: &TreePlace<'_>,
+    compressor: &mut Compressor,
+) -> Result<()> {
+    for group in branch.take_groups(first, is_last) {
+        let Some(held) = group.first() else { continue };
+        let made = rebasket::joined(&group, (&of_record.name, place.tree), of_record.compression);
+        made.map_err(arrowroot_writer::Error::from)?.append(place, branch, held.number, compressor)?;
+    }
+    Ok(())
 }
 
 /// A size of what was in memory, or is in a window.

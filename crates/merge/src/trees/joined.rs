@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ahash::{HashMap, HashMapExt};
+use arrowroot::File;
 use arrowroot::format::Output as Bytes;
 use arrowroot::format::codec::Compressor;
 use arrowroot::format::tree::{Branch, BranchId, LeafId, TreeRecord, TreeSchema};
@@ -10,10 +11,11 @@ use arrowroot_writer::{DirectoryId, FileWriter};
 
 use super::baskets::{JoinedBranch, Mark};
 use super::clusters::Clusters;
-use super::copy::Copying;
+use super::copy::{Copying, put_together};
 use super::defaults::Default as Filled;
 use super::notes::{self, Notes};
 use super::place::TreePlace;
+use super::rebasket::target_bytes;
 use super::schema::Mapping;
 use crate::error::Result;
 use crate::merging::Merged;
@@ -21,6 +23,8 @@ use crate::merging::Merged;
 /// Bytes of a basket and of a branch in a record, about, without names.
 const BASKET_BYTES: u64 = 24;
 const BRANCH_BYTES: u64 = 250;
+/// So many bytes of small baskets wait for those of inputs to come.
+const MAX_HELD_BYTES: usize = 64 << 20;
 /// Byte counts have 30 bits.
 const MAX_RECORD_BYTES: u64 = 1 << 30;
 
@@ -46,6 +50,8 @@ pub(crate) struct Joined {
     n_inputs: u64,
     /// The schema of the last input, and where its branches go.
     last_schema: (TreeSchema, Arc<Mapping>),
+    /// True if small baskets are put together.
+    rebaskets: bool,
 }
 
 /// The state before an input.
@@ -61,8 +67,9 @@ pub(crate) struct Before {
 
 impl Joined {
     /// A tree with the branches of the first input, and nothing in them.
-    pub(crate) fn begin(staged: &Staged) -> Joined {
-        let branches = staged.record.branches.iter().map(|_| JoinedBranch::default()).collect();
+    pub(crate) fn begin(staged: &Staged, rebaskets: bool) -> Joined {
+        let begun = |branch| JoinedBranch::new(target_bytes(&staged.record, branch).filter(|_| rebaskets));
+        let branches = staged.record.branches.iter().map(begun).collect();
         Joined {
             record: staged.record.clone(),
             object_data: staged.object_data.clone(),
@@ -72,7 +79,31 @@ impl Joined {
             n_entries: 0,
             n_inputs: 0,
             last_schema: (TreeSchema::of(&staged.record), Arc::clone(&staged.mapping)),
+            rebaskets,
         }
+    }
+
+    /// Puts together small baskets of inputs that are in for good. `is_last`: no more will come.
+    pub(crate) fn put_together(&mut self, place: &TreePlace<'_>, is_last: bool) -> Result<()> {
+        if !self.rebaskets {
+            return Ok(());
+        }
+        let is_last = is_last || self.branches.iter().map(JoinedBranch::held_bytes).sum::<usize>() > MAX_HELD_BYTES;
+        let mut compressor = Compressor::new();
+        for (branch, of_record) in self.branches.iter_mut().zip(&self.record.branches) {
+            put_together(branch, of_record, (0, is_last), place, &mut compressor)?;
+        }
+        Ok(())
+    }
+
+    /// Copies the baskets of an input.
+    pub(crate) fn copy(&mut self, input: &File, staged: &Staged, place: &TreePlace<'_>) -> Result<()> {
+        let Staged { record, object_data, copying, .. } = staged;
+        copying.copy(input, place, &mut self.branches, (record, object_data), &self.record)
+    }
+
+    pub(crate) fn n_entries(&self) -> u64 {
+        self.n_entries
     }
 
     pub(crate) fn record(&self) -> &TreeRecord {
@@ -155,11 +186,12 @@ impl Joined {
                 .record
                 .add_branch(of_input.parent.and_then(branch_of), branch)
                 .map_err(arrowroot_writer::Error::from)?;
-            self.branches.push(JoinedBranch::default());
             for &leaf in &of_input.leaves {
                 let leaf = staged.record.leaf(leaf).clone();
                 self.record.add_leaf(added, leaf, None).map_err(arrowroot_writer::Error::from)?;
             }
+            let target_bytes = target_bytes(&staged.record, of_input).filter(|_| self.rebaskets);
+            self.branches.push(JoinedBranch::new(target_bytes));
         }
         // Counters may come behind what they count.
         for (index, &id) in (first..).zip(&mapping.added) {
@@ -237,6 +269,11 @@ impl Joined {
     ) -> Result<Merged> {
         let Joined { mut record, object_data, branches, clusters, notes, n_entries, n_inputs, .. } = self;
         let n_pieces = branches.iter().map(JoinedBranch::n_baskets).sum::<usize>() as u64;
+        let n_if_rebasketed = branches.iter().zip(&record.branches).map(|(joined, branch)| {
+            target_bytes(&record, branch)
+                .map_or(joined.n_baskets() as u64, |target_bytes| joined.n_if_put_together(target_bytes))
+        });
+        let n_if_rebasketed = n_if_rebasketed.sum();
         let n_small_pieces = branches.iter().map(JoinedBranch::n_small).sum::<usize>() as u64;
         let written = (|| {
             for (branch, joined) in record.branches.iter_mut().zip(branches) {
@@ -263,7 +300,15 @@ impl Joined {
         file.write_object(directory, class, name, title, compression, |output: &mut Bytes| {
             record.write(&object_data, output)
         })?;
-        Ok(Merged { n_inputs, n_entries: Some(n_entries), n_pieces, n_small_pieces, notes, ..Merged::default() })
+        Ok(Merged {
+            n_inputs,
+            n_entries: Some(n_entries),
+            n_pieces,
+            n_small_pieces,
+            n_if_rebasketed,
+            notes,
+            ..Merged::default()
+        })
     }
 }
 

@@ -7,6 +7,7 @@ mod defaults;
 mod joined;
 mod notes;
 mod place;
+mod rebasket;
 mod schema;
 
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use arrowroot::{File, FileKey};
 use arrowroot_file::format_error;
 
 use crate::error::Result;
-use crate::merging::{Columns, Merged, Merging, Names, Output};
+use crate::merging::{Columns, Merged, Merging, Names, Output, Worker};
 use crate::rules::Rule;
 use copy::Copying;
 use joined::{Before, Joined, Staged};
@@ -25,9 +26,9 @@ use place::TreePlace;
 use schema::Mapping;
 
 /// Begins a tree of the output, of which an input has the first.
-pub(crate) fn begin(key: &FileKey, columns: Columns) -> Box<dyn Merging> {
+pub(crate) fn begin(key: &FileKey, columns: Columns, rebaskets: bool) -> Box<dyn Merging> {
     let (names, title) = (Names::of(key), key.key.title.clone());
-    Box::new(Tree { names, title, columns, joined: None, staged: None, before: None })
+    Box::new(Tree { names, title, columns, rebaskets, joined: None, staged: None, before: None })
 }
 
 /// A tree of the output.
@@ -35,6 +36,7 @@ struct Tree {
     names: Names,
     title: String,
     columns: Columns,
+    rebaskets: bool,
     /// The tree so far; `None` before the first input.
     joined: Option<Joined>,
     /// The last input as it was read.
@@ -70,7 +72,7 @@ impl Tree {
 }
 
 impl Merging for Tree {
-    fn read(&mut self, input: &File, key: &FileKey) -> Result<()> {
+    fn read(&mut self, input: &File, key: &FileKey, _stored: &[u8], _worker: &mut Worker) -> Result<()> {
         self.before = None;
         let (record, object_data, is_known) = self.parse(input, key)?;
         let mismatch = |what: String| self.names.mismatch(input, what);
@@ -93,11 +95,14 @@ impl Merging for Tree {
     fn copy(&mut self, input: &File, output: &Output) -> Result<()> {
         let Some(staged) = self.staged.take() else { return Ok(()) };
         let directory = self.names.directory_in(output)?;
-        self.before = Some(self.joined.as_ref().map(|joined| joined.before(&staged.mapping)));
-        let joined = self.joined.get_or_insert_with(|| Joined::begin(&staged));
         let place = TreePlace { file: &output.file, directory, add_to_pid: output.n_processes, tree: &self.names.name };
+        if let Some(joined) = &mut self.joined {
+            joined.put_together(&place, false)?;
+        }
+        self.before = Some(self.joined.as_ref().map(|joined| joined.before(&staged.mapping)));
+        let joined = self.joined.get_or_insert_with(|| Joined::begin(&staged, self.rebaskets));
         joined.grow(&staged, &place)?;
-        staged.copying.copy(input, &place, &mut joined.branches, (&staged.record, &staged.object_data))?;
+        joined.copy(input, &staged, &place)?;
         joined.fill(&staged.mapping.missing, staged.record.n_entries, &place)?;
         joined.join(staged);
         Ok(())
@@ -112,11 +117,17 @@ impl Merging for Tree {
         }
     }
 
+    fn n_entries(&self) -> Option<u64> {
+        Some(self.joined.as_ref().map_or(0, Joined::n_entries))
+    }
+
     fn finish(self: Box<Self>, output: &Output) -> Result<Merged> {
         let Tree { names, title, joined, .. } = *self;
         let mut merged = Merged::default();
-        if let Some(joined) = joined {
+        if let Some(mut joined) = joined {
             let directory = names.directory_in(output)?;
+            let place = TreePlace { file: &output.file, directory, add_to_pid: 0, tree: &names.name };
+            joined.put_together(&place, true)?;
             merged = joined.finish(&output.file, directory, [&names.class_name, &names.name, &title])?;
         }
         Ok(Merged { path: names.path, class_name: names.class_name, rule: Rule::Concatenate.name(), ..merged })

@@ -1,6 +1,7 @@
 //! Objects and descriptions of classes of other files, put into this one as they are stored there.
 
 use arrowroot_format as format;
+use format::codec::Compressor;
 use format::container::Key;
 use format::streamer::StreamerInfos;
 
@@ -47,19 +48,12 @@ impl FileWriter {
         self.list_and_append(directory, again, stored)
     }
 
-    /// Writes an object that another file has, uncompressed and perhaps with other numbers in it, and lists it in a directory.
+    /// The payload of an object as [`FileWriter::write_stored`] takes it, compressed as the file is. Any thread may ask for it.
     ///
     /// # Errors
-    /// As [`FileWriter::write_stored`].
-    pub fn write_again(&self, directory: DirectoryId, key: &Key, object: &[u8]) -> Result<Key> {
-        let _turn = self.queue.turn()?;
-        self.check_room(key, 0)?;
-        let texts = [&*key.class_name, &key.name, &key.title];
-        let (again, payload) = self.pack(key.is_large(), texts, self.settings.compression, |output| {
-            output.raw(object);
-            Ok(())
-        })?;
-        self.list_and_append(directory, again, &payload)
+    /// [`Error::Format`] for a compression that is not written.
+    pub fn pack_again(&self, object: Vec<u8>, compressor: &mut Compressor) -> Result<Vec<u8>> {
+        super::packed(object, self.settings.compression, compressor)
     }
 
     /// Checks that a key as long as it was has room for where it would be: references in the object count from its start.

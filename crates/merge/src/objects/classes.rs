@@ -1,0 +1,105 @@
+//! Which classes are merged by their numbers.
+
+use super::layout::Number;
+
+/// True if objects of a class are graphs, whose points can be found.
+pub(crate) fn is_graph(class: &str) -> bool {
+    matches!(class, "TGraph" | "TGraphErrors" | "TGraphAsymmErrors" | "TGraphBentErrors")
+}
+
+/// True if objects of a class are parameters whose values are added.
+pub(crate) fn is_parameter(class: &str) -> bool {
+    let kind = class.strip_prefix("TParameter<").and_then(|rest| rest.strip_suffix('>'));
+    kind.is_some_and(|kind| matches!(kind, "int" | "long" | "Long64_t" | "float" | "double"))
+}
+
+/// True if objects of a class are histograms or profiles, whose numbers can be found.
+pub(crate) fn is_histogram(class: &str) -> bool {
+    let kind = class.strip_prefix("TH").filter(|rest| rest.starts_with(['1', '2', '3']));
+    kind.is_some_and(|rest| matches!(&rest[1..], "C" | "S" | "I" | "L" | "F" | "D"))
+        || matches!(class, "TProfile" | "TProfile2D" | "TProfile3D")
+}
+
+/// True if objects of a class are lists of objects, which are added one by one.
+pub(crate) fn is_list(class: &str) -> bool {
+    matches!(class, "TList" | "THashList" | "TObjArray")
+}
+
+/// True if numbers of an object of a class are added.
+pub(crate) fn is_added(class: &str) -> bool {
+    is_histogram(class)
+        || is_parameter(class)
+        || matches!(class, "THStack" | "TEfficiency")
+        || class.strip_prefix("THnT<").is_some_and(|kind| {
+            matches!(kind, "double>" | "float>" | "int>" | "short>" | "char>" | "Long64_t>" | "long>")
+        })
+}
+
+/// True if ROOT merges objects of a class, which are not merged here: the first of them alone would be part of the data.
+pub(crate) fn is_refused(class: &str) -> bool {
+    matches!(
+        class,
+        "TGraphMultiErrors"
+            | "TGraph2D"
+            | "TGraph2DErrors"
+            | "TGraph2DAsymmErrors"
+            | "TMultiGraph"
+            | "TH2Poly"
+            | "TProfile2Poly"
+            | "TH1K"
+    ) || ["THn<", "THnT<", "THnSparseT<"].iter().any(|begin| class.starts_with(begin))
+}
+
+/// The numbers of an array of ROOT.
+pub(crate) fn array_of(class: &str) -> Option<Number> {
+    Some(match class {
+        "TArrayC" => Number::Int8,
+        "TArrayS" => Number::Int16,
+        "TArrayI" => Number::Int32,
+        "TArrayL" | "TArrayL64" => Number::Int64,
+        "TArrayF" => Number::Float32,
+        "TArrayD" => Number::Float64,
+        _ => return None,
+    })
+}
+
+/// The numbers of a vector.
+pub(crate) fn vector_of(class: &str) -> Option<Number> {
+    Some(match class.strip_prefix("vector<")?.strip_suffix('>')? {
+        "char" => Number::Int8,
+        "short" => Number::Int16,
+        "int" => Number::Int32,
+        "long" | "Long64_t" => Number::Int64,
+        "float" => Number::Float32,
+        "double" => Number::Float64,
+        _ => return None,
+    })
+}
+
+/// The number of a type code, if it can be added, and its bytes in a file.
+pub(crate) fn basic(code: i32) -> Option<(Option<Number>, usize)> {
+    Some(match code {
+        1 | 11 | 18 => (None, 1),
+        2 | 12 => (None, 2),
+        3 | 6 => (Some(Number::Int32), 4),
+        13 | 15 => (None, 4),
+        4 | 16 => (Some(Number::Int64), 8),
+        14 | 17 => (None, 8),
+        5 => (Some(Number::Float32), 4),
+        8 => (Some(Number::Float64), 8),
+        _ => return None,
+    })
+}
+
+/// True for members that are sums over the fills.
+pub(crate) fn is_sum(class: &str, name: &str) -> bool {
+    let is_of_histogram = class.starts_with("TH") || class.starts_with("TProfile");
+    is_of_histogram && (name == "fEntries" || name.starts_with("fTsum"))
+        || class.starts_with("TParameter<") && name == "fVal"
+        || class == "TGraph" && name == "fNpoints"
+}
+
+/// True for members that must be the same in all.
+pub(crate) fn is_same(class: &str, name: &str) -> bool {
+    matches!(name, "fNcells" | "fNdimensions") || class == "TAxis" && matches!(name, "fNbins" | "fXmin" | "fXmax")
+}
