@@ -189,6 +189,10 @@ soak-bounds: build ## judge hostile small files by memory and time (BOUND_ARGS='
 soak-write: build $(VENV)/.root ## write 1,000 drawn tables, large files and killed writers; all is read back (PYTEST_ARGS='-k matrix', SEEDS=200:300)
 	ARROWROOT_SOAK=1 ARROWROOT_SEEDS=$(SEEDS) $(BIN)/python -m pytest tests/writing $(PYTEST_ARGS)
 
+.PHONY: soak-merge
+soak-merge: build $(VENV)/.root ## 500 chains of writing, merging, skimming and updates by ROOT, drawn by seed, beside Arrow
+	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/merging/test_chains.py $(PYTEST_ARGS)
+
 .PHONY: soak-files
 soak-files: build $(VENV)/.dependencies ## read 10,000 small files in a row: what is opened and compiled, and CPU time beside reading their bytes
 	ARROWROOT_SOAK=1 ARROWROOT_FILES=10000 $(BIN)/python -m pytest -n 0 -s tests/python/test_files.py tests/python/test_left_out.py $(PYTEST_ARGS)
