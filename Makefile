@@ -193,6 +193,10 @@ soak-write: build $(VENV)/.root ## write 1,000 drawn tables, large files and kil
 soak-merge: build $(VENV)/.root ## 500 chains of writing, merging, skimming and updates by ROOT, drawn by seed, beside Arrow
 	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/merging/test_chains.py $(PYTEST_ARGS)
 
+.PHONY: validation
+validation: build $(VENV)/.root ## read and write what the RNTuple Validation Suite has (SUITE=DIRECTORY, a checkout of it)
+	ARROWROOT_VALIDATION=$(SUITE) $(BIN)/python -m tests.validation
+
 .PHONY: soak-files
 soak-files: build $(VENV)/.dependencies ## read 10,000 small files in a row: what is opened and compiled, and CPU time beside reading their bytes
 	ARROWROOT_SOAK=1 ARROWROOT_FILES=10000 $(BIN)/python -m pytest -n 0 -s tests/python/test_files.py tests/python/test_left_out.py $(PYTEST_ARGS)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 import uproot
@@ -18,7 +16,6 @@ from tests.judge import root
 from tests.tables import required
 
 from . import field_types_with_root
-from .drawn_types import drawn_type
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -416,36 +413,3 @@ def test_uproot_reads_what_was_asked_for(path: str) -> None:
             assert len(found) == len(values), declared
             if pa.types.is_primitive(kind) and None not in values:
                 assert found == values, declared
-
-
-N_DRAWN, N_AT_ONCE = (1000 if os.environ.get("ARROWROOT_SOAK") else 30), 30
-
-
-@pytest.mark.parametrize("seed", range(N_DRAWN // N_AT_ONCE))
-def test_types_that_are_drawn_are_read_as_such(seed: int, tmp_path: Path) -> None:
-    rng = np.random.default_rng(seed)
-    columns = {f"c{number}": drawn_type(rng, 3) for number in range(N_AT_ONCE)}
-    drawn = {name: one.draw(rng, 20) for name, one in columns.items()}
-    fields = [pa.field("n", D, nullable=False)]
-    fields += [
-        pa.field(name, array.type, nullable=bool(array.null_count)) for name, (array, _) in drawn.items()
-    ]
-    arrays = [pa.array([0.0] * 19 + [7.0]), *(array for array, _ in drawn.values())]
-    given = pa.table(arrays, schema=pa.schema(fields))
-    path = f"{tmp_path}/drawn.root"
-    types = {name: one.name for name, one in columns.items()}
-    ar.write(f"{path}:t", given, layout="rntuple", types=types, flush=7)
-    with ar.open(path) as file:
-        read = file["t"].to_arrow()
-        read.validate(full=True)
-        for name in given.column_names:
-            assert read.column(name).type == given.column(name).type, types.get(name)
-            assert read.column(name).to_pylist() == given.column(name).to_pylist(), types.get(name)
-    links = [
-        f"class {one}+" for one in sorted(frozenset[str]().union(*(one.linked for one in columns.values())))
-    ]
-    code = field_types_with_root.source(sorted(set(types.values())), links)
-    found = root.run(field_types_with_root.read, tmp_path, code, path, list(types.items()))
-    assert found.get("sum", 7.0) == 7.0
-    for name, (_, shown) in drawn.items():
-        assert found[name] == f"[{','.join(shown)}]", types[name]

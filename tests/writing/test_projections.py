@@ -311,3 +311,15 @@ def test_what_root_projects_is_told_and_kept(tmp_path, capsys):
         first, second = file["Events"].to_arrow(), ours["Events"].to_arrow()
     assert second.to_pydict() == first.to_pydict()
     capsys.readouterr()
+
+
+def test_members_of_pairs_have_the_names_of_the_data_and_variants_no_flat_name(tmp_path):
+    union = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])])
+    inner = pa.array([{"a": 1, "b": [2.5]}, {"a": 3, "b": []}])
+    data = pa.table({"x": pa.StructArray.from_arrays([inner, union], ["p", "v"])})
+    types = {"x.p": "std::pair<std::int64_t, std::vector<double>>"}
+    ar.write(f"{tmp_path}/t.root:Events", data, layout="rntuple", types=types, projections="flat")
+    with ar.open(tmp_path / "t.root") as file:
+        tree = file["Events"]
+        assert list(tree.projections) == ["x_p_a", "x_p_b"]
+        assert tree.to_arrow(["x_p_a", "x_p_b"]).to_pydict() == {"x_p_a": [1, 3], "x_p_b": [[2.5], []]}

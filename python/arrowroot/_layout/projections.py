@@ -136,5 +136,5 @@ def _flat_members(name: str, path: str, record: pa.DataType) -> Iterator[tuple[s
         one = (f"{name}_{member.name}", f"{path}.{member.name}")
         if pa.types.is_struct(member.type):
             yield from _flat_members(*one, member.type)
-        elif not any(map(_is_fixed, within(member.type))):
+        elif not any(_is_fixed(kind) or pa.types.is_union(kind) for kind in within(member.type)):
             yield one

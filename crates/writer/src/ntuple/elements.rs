@@ -169,10 +169,11 @@ impl ClusterElements {
                 self.add(item, &items.slice(span(offsets)?), None)?;
             }
             (Node::Present { ends, item }, values) => {
-                let n_values = valid.map_or(values.len(), BooleanBuffer::count_set_bits);
-                let before = self.add_items(*ends, n_values)?;
-                self.at(*ends).push(Part::Valid { valid: BooleanBuffer::new_set(n_values), before });
-                self.add(item, values, valid)?;
+                let present = match values {
+                    Stored::Variant { tags, .. } => BooleanBuffer::collect_bool(tags.len(), |index| tags[index] > 0),
+                    values => BooleanBuffer::new_set(values.len()),
+                };
+                self.add_optional(*ends, item, &present, values, valid)?;
             }
             (Node::FixedAsList { ends, item, .. }, Stored::Fixed { len, n_items, items }) => {
                 let n_lists = valid.map_or(*len, BooleanBuffer::count_set_bits);
@@ -196,21 +197,33 @@ impl ClusterElements {
                 }
             }
             (Node::Optional { ends, item }, Stored::Optional { valid: present, values }) => {
-                let own = picked_bits(present, valid);
-                let n_present = own.count_set_bits();
-                let n_lists = own.len();
-                let before = self.add_items(*ends, n_present)?;
-                self.at(*ends).push(Part::Valid { valid: own, before });
-                let both = match valid {
-                    Some(valid) => Some(valid & present),
-                    None if n_present == n_lists => None,
-                    None => Some(present.clone()),
-                };
-                self.add(item, values, both.as_ref())?;
+                self.add_optional(*ends, item, present, values, valid)?;
             }
             _ => return Err(Malformed("values that are not of the type of the column")),
         }
         Ok(())
+    }
+
+    /// Adds lists of one value or none: of those that are present.
+    fn add_optional(
+        &mut self,
+        ends: ColumnId,
+        item: &Node,
+        present: &BooleanBuffer,
+        values: &Stored,
+        valid: Option<&BooleanBuffer>,
+    ) -> Result<(), Malformed> {
+        let own = picked_bits(present, valid);
+        let n_present = own.count_set_bits();
+        let n_lists = own.len();
+        let before = self.add_items(ends, n_present)?;
+        self.at(ends).push(Part::Valid { valid: own, before });
+        let both = match valid {
+            Some(valid) => Some(valid & present),
+            None if n_present == n_lists => None,
+            None => Some(present.clone()),
+        };
+        self.add(item, values, both.as_ref())
     }
 
     /// Counts items of lists; returns how many there were before.

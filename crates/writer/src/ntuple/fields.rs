@@ -61,7 +61,7 @@ pub(super) enum Node {
     Variant { switch: ColumnId, alternatives: Vec<Node> },
     /// Lists of one value or none.
     Optional { ends: ColumnId, item: Box<Node> },
-    /// Lists of one value each.
+    /// Lists of one value each, or of none where a variant is none of its alternatives.
     Present { ends: ColumnId, item: Box<Node> },
 }
 

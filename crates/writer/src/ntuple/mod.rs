@@ -183,7 +183,7 @@ impl NtupleFormat {
         for column in columns {
             all.add(&mut schema, column)?;
         }
-        projections::add(&mut schema, &settings.projections)?;
+        projections::add(&mut schema, columns, &settings.projections)?;
         let envelope = schema.begin()?;
         let seek_root = file.seek_of(ROOT_DIRECTORY);
         let header = write_blob(file, seek_root, settings.compression, &envelope)?;

@@ -3,29 +3,38 @@
 use std::collections::{HashMap, HashSet};
 
 use arrowroot_arrow::stored::stored_name;
+use arrowroot_format::column::DataType;
 use arrowroot_format::rntuple::{FieldId, Projection, Role, Schema};
 
+use super::NtupleColumn;
 use super::fields::ITEM;
 use crate::error::{Error, Result};
 use crate::settings::ProjectedField;
 
-/// Fields by the field around them and by their name.
-type Names<'s> = HashMap<(Option<FieldId>, &'s str), FieldId>;
+/// Fields by the field around them and by their name, and by that of Arrow if it is another one, as in a pair.
+type Names = HashMap<(Option<FieldId>, String), FieldId>;
 
 /// Adds projected fields to the fields of all columns.
 ///
 /// # Errors
 /// [`Error::InvalidRequest`] for a name that is taken, a field that is not there, and what ROOT does not project.
-pub(super) fn add(schema: &mut Schema, wanted: &[ProjectedField]) -> Result<()> {
+pub(super) fn add(schema: &mut Schema, columns: &[NtupleColumn], wanted: &[ProjectedField]) -> Result<()> {
     if wanted.is_empty() {
         return Ok(());
     }
-    let names: Names<'_> = schema.fields().map(|field| ((field.parent(), field.name()), field.id())).collect();
+    schema.index();
+    let mut names: Names =
+        schema.fields().map(|field| ((field.parent(), field.name().to_owned()), field.id())).collect();
+    for column in columns {
+        if let Some(&id) = names.get(&(None, stored_name(&column.name))) {
+            name_members(schema, &mut names, &column.data_type, id);
+        }
+    }
     let stored: Vec<String> = wanted.iter().map(|one| stored_name(&one.name)).collect();
     let mut projections = Vec::with_capacity(wanted.len());
     let mut taken = HashSet::with_capacity(wanted.len());
     for (one, name) in wanted.iter().zip(&stored) {
-        if names.contains_key(&(None, name)) || !taken.insert(name) {
+        if names.contains_key(&(None, name.clone())) || !taken.insert(name) {
             return Err(invalid(format!("{:?}: there is another field of that name", one.name)));
         }
         let path = one.source.strip_prefix('#');
@@ -40,16 +49,28 @@ fn invalid(what: String) -> Error {
     Error::InvalidRequest { what: format!("projections: {what}") }
 }
 
+/// Adds Arrow's names of the members in a field, at any depth.
+fn name_members(schema: &Schema, names: &mut Names, data_type: &DataType, id: FieldId) {
+    let inside = schema.at(id).children();
+    match data_type {
+        DataType::Struct(members) => {
+            for ((name, member), &field) in members.iter().zip(inside) {
+                names.entry((Some(id), stored_name(name))).or_insert(field);
+                name_members(schema, names, member, field);
+            }
+        }
+        DataType::List(item) | DataType::FixedList(item, _) | DataType::Optional(item) => {
+            inside.iter().for_each(|&field| name_members(schema, names, item, field));
+        }
+        _ => {}
+    }
+}
+
 /// Finds a field by the names of columns and members, with dots between. A name may have dots itself: the longest counts.
-fn find(schema: &Schema, names: &Names<'_>, around: Option<FieldId>, path: &str) -> Option<FieldId> {
+fn find(schema: &Schema, names: &Names, around: Option<FieldId>, path: &str) -> Option<FieldId> {
     let ends = std::iter::once(path.len()).chain(path.rmatch_indices('.').map(|(place, _)| place));
     for end in ends {
-        let name = stored_name(&path[..end]);
-        // Arrow's names of the members of a pair are their numbers.
-        let of_pair = format!("_{}", &path[..end]);
-        let found = names.get(&(around, name.as_str())).copied();
-        let found = found.or_else(|| around.and(names.get(&(around, of_pair.as_str())).copied()));
-        let Some(id) = found else { continue };
+        let Some(&id) = names.get(&(around, stored_name(&path[..end]))) else { continue };
         match path.get(end + 1..) {
             None => return Some(id),
             Some(rest) => {
@@ -64,9 +85,9 @@ fn find(schema: &Schema, names: &Names<'_>, around: Option<FieldId>, path: &str)
 }
 
 /// The items of a field, of these the items, and so on: members are looked for in them.
-fn items_of(schema: &Schema, names: &Names<'_>, mut id: FieldId) -> FieldId {
+fn items_of(schema: &Schema, names: &Names, mut id: FieldId) -> FieldId {
     while schema.at(id).role() != Role::Record
-        && let Some(&item) = names.get(&(Some(id), ITEM))
+        && let Some(&item) = names.get(&(Some(id), ITEM.to_owned()))
     {
         id = item;
     }
