@@ -99,6 +99,97 @@ def test_the_triggers_of_a_year_are_in_one_file(tmp_path, layout):
     assert found["framed"] == {name: weighted(values[name]) for name in framed}
 
 
+def as_records(batch: dict[str, np.ndarray]) -> pa.Table:
+    """A batch whose triggers are members of one record."""
+    names = [name for name in batch if name != "run"]
+    record = pa.StructArray.from_arrays([pa.array(batch[name]) for name in names], names)
+    return pa.table({"run": batch["run"], "HLT": record})
+
+
+def test_the_triggers_of_a_year_are_one_record_of_an_rntuple(tmp_path):
+    batches, values = triggers()
+    path = tmp_path / "year.root"
+    with (
+        ar.create(path) as file,
+        file.tree("Events", layout="rntuple", columns="vary", flush=300) as table,
+    ):
+        for batch in batches:
+            table.append(as_records(batch))
+        assert [field.name for field in table.schema.field("HLT").type] == list(values)[1:]
+    names = [name for name in values if name != "run"]
+    with ar.open(path) as file:
+        read = file["Events"].to_arrow()
+    with uproot.open(path) as file:
+        by_uproot = file["Events"].arrays(["HLT"])["HLT"]
+    assert read.column_names == ["run", "HLT"]
+    assert np.array_equal(read["run"].to_numpy(), values["run"])
+    members = dict(zip(names, read["HLT"].combine_chunks().flatten(), strict=True))
+    for name in names:
+        assert np.array_equal(members[name].to_numpy(zero_copy_only=False), values[name]), name
+        assert np.array_equal(by_uproot[name].to_numpy(), values[name]), name
+    framed = ["HLT_0_0", "HLT_7_19", "HLT_49_3"]
+    dotted = [f"HLT.{name}" for name in names]
+    found = root.run(
+        late_with_root.sums, tmp_path, str(path), "rntuple", dotted, [f"HLT.{name}" for name in framed]
+    )
+    assert found["all"] == [weighted(values[name]) for name in names]
+    assert found["framed"] == {f"HLT.{name}": weighted(values[name]) for name in framed}
+
+
+def test_members_of_any_type_come_up_in_records(tmp_path):
+    path = tmp_path / "t.root"
+    late = {name: array for name, (array, _) in KINDS.items() if name != "half"}
+    record = pa.StructArray.from_arrays([pa.array([1, 2]), *late.values()], ["a", *late])
+    with ar.create(path) as file, file.tree("T", layout="rntuple", columns="grow", flush=3) as table:
+        table.append({"r": [{"a": 0}] * 5, "n": [0.5] * 5})
+        table.append(pa.table({"n": [1.5, 2.5], "r": record}))
+        table.append(pa.table({"n": [3.5, 4.5], "r": record}))
+        with pytest.raises(ar.InvalidRequestError, match=r"the data lack 'r\.a', which the table has"):
+            table.append(pa.table({"n": [1.5], "r": [{"number": 1.0}]}))
+        with pytest.raises(ar.InvalidRequestError, match=r"the data lack 'r\.number'"):
+            table.append(pa.table({"n": [1.5], "r": [{"a": 1}]}))
+    with ar.open(path) as file:
+        read = file["T"].to_arrow()
+    assert read["n"].to_pylist() == [0.5] * 5 + [1.5, 2.5, 3.5, 4.5]
+    members = read["r"].combine_chunks()
+    assert [field.name for field in members.type] == ["a", *late]
+    assert members.field("a").to_pylist() == [0] * 5 + [1, 2, 1, 2]
+    for name, array in late.items():
+        found = members.field(name)
+        assert expected.shown(found.slice(5, 2)) == expected.shown(found.slice(7)) == expected.shown(array), (
+            name
+        )
+        assert expected.shown(found.slice(0, 5)) == expected.shown(defaults(found.type, KINDS[name][1])), name
+
+
+def defaults(kind: pa.DataType, value: object) -> pa.Array:
+    """Five of a value, which is the one that is stored, as a type."""
+    values = pa.array([value] * 5, pa.int64()) if pa.types.is_timestamp(kind) else [value] * 5
+    return values.cast(kind) if isinstance(values, pa.Array) else pa.array(values, kind)
+
+
+def test_members_come_up_in_records_that_are_never_missing_and_have_no_name(tmp_path):
+    grown, base = {"r": [{"a": 1, "b": 2}]}, {"r": [{"a": 1}]}
+    lists = {"r": [[{"a": 1}]]}, {"r": [[{"a": 1, "b": 2}]]}
+    for first, then, options in (
+        ({"r": [{"a": 1}, None]}, grown, {"layout": "rntuple"}),
+        (*lists, {"layout": "rntuple"}),
+        (base, grown, {"layout": "ttree"}),
+    ):
+        with ar.create(tmp_path / "t.root") as file, file.tree("T", columns="vary", **options) as table:
+            table.append(pa.table(first))
+            with pytest.raises(ar.InvalidRequestError, match="column 'r' is"):
+                table.append(pa.table(then))
+    named = ar.Layout("rntuple", types={"r": "Muon"})
+    with ar.create(tmp_path / "t.root") as file, file.tree("T", columns="vary", layout=named) as table:
+        table.append(base)
+        with pytest.raises(ar.InvalidRequestError, match=r"column \"r.b\": .* no record without a name"):
+            table.append(grown)
+        table.append(base)
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["T"].to_arrow().to_pylist() == [{"r": {"a": 1}}] * 2
+
+
 @pytest.mark.parametrize("flush", [2, "auto"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_columns_of_any_type_come_up_later(tmp_path, layout, flush):

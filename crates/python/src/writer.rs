@@ -302,6 +302,7 @@ struct ColumnSettings {
     precision: Option<Reduced>,
     encoding: String,
     types: Vec<(String, String)>,
+    record: Option<String>,
 }
 
 /// `arrowroot._layout.precision.Precision`.
@@ -331,6 +332,7 @@ impl ColumnSettings {
                 other => return Err(invalid(format!("no encoding {other:?}"))),
             },
             types: self.types,
+            record: self.record,
         })
     }
 }

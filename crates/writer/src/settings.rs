@@ -98,6 +98,8 @@ pub struct ColumnLayout {
     pub encoding: NumberEncoding,
     /// C++ types of its field, and of members of structs in it, by their paths, with dots between; the column itself is "".
     pub types: Vec<(String, String)>,
+    /// The column of structs of which it is a member, in an RNTuple, if it comes up later: its name is `record.member`.
+    pub record: Option<String>,
 }
 
 /// How lists of numbers are stored in a tree.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
-use arrow_schema::Schema;
+use arrow_schema::{DataType, Field, FieldRef, Schema};
 use arrowroot_arrow::stored::{RecordedSchema, StoreError, data_type};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_format::rntuple::ANCHOR_CLASS;
@@ -279,8 +279,8 @@ impl TableWriter {
         }
         let columns = [growing.columns.as_slice(), &new].concat();
         let recorded = RecordedSchema {
-            schema: with_more(&growing.recorded.schema, settings.schema.as_deref().unwrap_or(schema)),
-            stored: with_more(&growing.recorded.stored, schema),
+            schema: with_more(&growing.recorded.schema, settings.schema.as_deref().unwrap_or(schema), &new),
+            stored: with_more(&growing.recorded.stored, schema, &new),
             splits: columns.iter().map(|column| column.layout.split).collect(),
         };
         let mut shared = Vec::new();
@@ -375,10 +375,31 @@ impl Drop for TableWriter {
     }
 }
 
-/// A schema with the fields of another one behind its own.
-fn with_more(schema: &Schema, more: &Schema) -> Schema {
-    let fields: Vec<_> = schema.fields().iter().chain(more.fields()).cloned().collect();
+/// A schema with the fields of another one behind its own; those of columns that are members of a struct are in it.
+fn with_more(schema: &Schema, more: &Schema, columns: &[Column]) -> Schema {
+    let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
+    for (field, column) in more.fields().iter().zip(columns) {
+        let record = column.layout.record.as_ref();
+        let record = record.and_then(|record| fields.iter_mut().find(|known| known.name() == record));
+        match record {
+            Some(record) => *record = Arc::new(with_member(record, field)),
+            None => fields.push(Arc::clone(field)),
+        }
+    }
     Schema::new_with_metadata(fields, schema.metadata().clone())
+}
+
+/// A column of structs with a column `record.member` as a member more.
+fn with_member(record: &Field, column: &Field) -> Field {
+    let name = column.name().strip_prefix(&format!("{}.", record.name())).unwrap_or(column.name());
+    let member = Arc::new(column.clone().with_name(name));
+    match record.data_type() {
+        DataType::Struct(members) => {
+            let members = members.iter().cloned().chain([member]).collect();
+            record.clone().with_data_type(DataType::Struct(members))
+        }
+        _ => record.clone(),
+    }
 }
 
 /// How values are stored in a column, before its field says what it refuses.

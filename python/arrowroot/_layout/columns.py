@@ -44,6 +44,8 @@ class ColumnSettings(NamedTuple):
     encoding: Encoding = "auto"
     #: C++ types of the column, "", and of members of structs in it, by their paths.
     types: Sequence[tuple[str, str]] = ()
+    #: The record of which a column that comes up later is a member.
+    record: str | None = None
 
 
 def rules_of(given: object, what: str, checked: Callable[[object, str], T]) -> Rules[T]:

@@ -30,7 +30,15 @@ from arrowroot._writing.counters import Known, counters_of
 from arrowroot._writing.data import n_entries_of, parts_of
 from arrowroot._writing.grouping import Grouping, grouping_of
 from arrowroot._writing.incoming import N_AT_ONCE
-from arrowroot._writing.late import FIXED, VARY, LateColumns, late_columns
+from arrowroot._writing.late import (
+    FIXED,
+    VARY,
+    LateColumns,
+    has_other_members,
+    late_columns,
+    members_apart,
+    with_members,
+)
 from arrowroot._writing.learning import Learning, WaitingEntries, is_large
 from arrowroot._writing.naming import naming, reraising
 from arrowroot._writing.options import CheckedOptions
@@ -38,7 +46,7 @@ from arrowroot._writing.schema import checked_schema, schema_of
 from arrowroot._writing.texts import checked_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import NoReturn
 
     from typing_extensions import Self
@@ -98,6 +106,8 @@ class TableWriter:
         self._n_entries = 0
         self._shares_counters = False
         self._is_filled = False
+        #: The records that late columns are members of.
+        self._records: dict[str, str] = {}
         #: True once nothing waits to be filled before what contexts fill.
         self._is_flowing = False
         self._is_closed = False
@@ -153,7 +163,7 @@ class TableWriter:
     def schema(self) -> pa.Schema | None:
         """Names and types of the columns; None before the first entries, if none was given."""
         conformer = self._learning.conformer
-        return None if conformer is None else conformer.schema
+        return None if conformer is None else with_members(conformer.schema, self._records)
 
     @property
     def conformer(self) -> Conformer:
@@ -467,17 +477,28 @@ class TableWriter:
     def _grown_for(self, part: Part) -> Part:
         """Give the table the columns of some entries that it has not, and return these entries."""
         known = self.first_schema
-        if known is None or set(part.schema.names) == set(known.names):
+        if known is None:
+            return part
+        has_records = self._layout.format == "rntuple" and any(
+            has_other_members(field, known) for field in part.schema
+        )
+        if set(part.schema.names) == set(known.names) and not has_records:
             return part
         if self._native is None:
             self._begin_with_held()
+        records: dict[str, str] = {}
+        if has_records:
+            part, records = members_apart(part, self.conformer.schema, self._columns, self._where)
         part, late = late_columns(part, self.conformer.schema, self._where)
         if late is not None:
-            self._extend(late)
+            self._extend(late, records)
         return part
 
-    def _extend(self, late: LateColumns) -> None:
-        """Add columns; the entries that have them are checked before, as far as they are known."""
+    def _extend(self, late: LateColumns, records: Mapping[str, str]) -> None:
+        """Add columns; the entries that have them are checked before, as far as they are known.
+
+        records: those that columns are members of.
+        """
         known = self.conformer.schema
         schema = pa.schema([*known, *late.schema], metadata=known.metadata)
         conformer = Conformer(schema, self._where, some_suffice=self._columns == VARY)
@@ -489,7 +510,12 @@ class TableWriter:
         numbers = settings.codec_numbers(
             layout.compression, self._of_file, layout.format, schema.names, self._where
         )
-        layouts = layout.columns(schema, [], self._where)[n_known:]
+        layouts = [
+            one._replace(record=records.get(name))
+            for name, one in zip(
+                late.schema.names, layout.columns(schema, [], self._where)[n_known:], strict=True
+            )
+        ]
         if not self.is_trial:
             warn_of_few_readers(late.schema, layout, layouts, self._where)
         with naming(self._where):
@@ -501,6 +527,7 @@ class TableWriter:
                 titles=[self._titles.get(name, "") for name in late.schema.names],
             )
         self._learning.conformer = conformer
+        self._records |= {name: record for name, record in records.items() if name in late.schema.names}
 
     @property
     def _started(self) -> _native.TableWriter:

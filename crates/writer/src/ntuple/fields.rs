@@ -102,12 +102,28 @@ pub(super) fn add_column(
     });
     let types: BTreeMap<String, FieldType> = types.collect::<Result<_>>()?;
     let (precision, used) = (layout.precision, BTreeSet::new());
+    let (parent, name) = match &layout.record {
+        None => (None, name),
+        Some(record) => (Some(record_of(schema, record)?), name.strip_prefix(&format!("{record}.")).unwrap_or(name)),
+    };
     let mut adding = Adding { schema, is_split, is_delta, precision, types: &types, used };
     let at = Member { name: &stored_name(name), title, path: "" };
-    let node = adding.member(at, data_type, Around::default())?;
+    let node = adding.member(at, data_type, Around { parent, ..Around::default() })?;
     match types.keys().find(|path| !adding.used.contains(*path)) {
         None => Ok(node),
         Some(path) => Err(Error::unsupported(0, format!("types: it has no part {path:?} whose type may be said"))),
+    }
+}
+
+/// The field of a column of structs, to which members are added.
+///
+/// Source: `RNTupleModel::RUpdater::AddField` (ROOT 6.40), which adds to untyped records alone.
+fn record_of(schema: &Schema, column: &str) -> Result<FieldId> {
+    let name = stored_name(column);
+    let found = schema.fields().find(|field| field.parent().is_none() && field.name() == name);
+    match found {
+        Some(field) if field.role() == Role::Record && field.type_name().is_empty() => Ok(field.id()),
+        _ => Err(Error::unsupported(0, format!("column {column:?} is no record without a name: it has its members"))),
     }
 }
 

@@ -271,7 +271,7 @@ pub fn check_types(field: &arrow_schema::Field, types: Vec<(String, String)>) ->
 
 /// That a layout has nothing that only trees have.
 fn check_layout(name: &str, layout: &ColumnLayout) -> Result<()> {
-    let ColumnLayout { split, is_member_wise, lists, class, precision, encoding: _, types: _ } = layout;
+    let ColumnLayout { split, is_member_wise, lists, class, precision, encoding: _, types: _, record: _ } = layout;
     let of_tree = match precision {
         Precision::Double32(_) | Precision::Float16(_) => Some("Double32_t and Float16_t"),
         _ if split.is_some() || *is_member_wise || class.is_some() => Some("split levels and classes"),

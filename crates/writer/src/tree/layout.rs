@@ -195,7 +195,7 @@ fn class_name(column: &TreeColumn, tree_name: &str) -> String {
 
 /// That a layout is one of a column of a tree.
 pub(crate) fn check_layout(name: &str, layout: &ColumnLayout) -> Result<()> {
-    let ColumnLayout { split, is_member_wise: _, lists: _, class, precision, encoding, types } = layout;
+    let ColumnLayout { split, is_member_wise: _, lists: _, class, precision, encoding, types, record } = layout;
     if split.is_some_and(|split| split > MAX_SPLIT) {
         return Err(Error::InvalidRequest { what: format!("column {name}: a split level is {MAX_SPLIT} at most") });
     }
@@ -221,6 +221,11 @@ pub(crate) fn check_layout(name: &str, layout: &ColumnLayout) -> Result<()> {
     if *encoding != NumberEncoding::Automatic {
         let what = format!("column {name}: encoding: a tree stores numbers in one way, RNTuples have several");
         return Err(Error::InvalidRequest { what });
+    }
+    if record.is_some() {
+        return Err(Error::InvalidRequest {
+            what: format!("column {name}: a tree's records have the members they began with"),
+        });
     }
     Ok(())
 }
