@@ -53,6 +53,8 @@ class Branch:
     name: str
     title: str
     type_name: str  # C++
+    #: As writing is asked for it, with versions and bases of classes; of a branch "", or "Double32_t[0,10,12]".
+    asked_type: str
     arrow_type: str | None  # None: not readable, or a group
     unsupported: str | None  # why it is not readable
     is_group: bool

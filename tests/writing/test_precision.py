@@ -308,3 +308,43 @@ def codecs_of(path: Path) -> dict[str, int]:
     """Codec and level that each branch records."""
     with uproot.open(path) as file:
         return {branch.name: branch.member("fCompress") for branch in file["t"].itervalues(recursive=True)}
+
+
+def leaves(path: str) -> dict[str, tuple[str, str]]:
+    """Return the class and the title of the leaf of each branch, by uproot."""
+    with uproot.open(path) as file:
+        found = {branch.name: branch.member("fLeaves")[0] for branch in file["t"].branches}
+        return {name: (leaf.classname, leaf.member("fTitle")) for name, leaf in found.items()}
+
+
+def test_packed_types_are_kept_with_their_ranges(tmp_path: Path) -> None:
+    values = pa.array([0.5, 9.25, 3.0])
+    columns = {"x": values, "y": values, "p": values, "f": values.cast(pa.float32())}
+    fields = [pa.field(name, column.type, nullable=False) for name, column in columns.items()]
+    data = pa.table(list(columns.values()), schema=pa.schema(fields))
+    path, copy, skimmed, narrow, again = (f"{tmp_path}/{n}.root" for n in ("a", "b", "c", "d", "e"))
+    packed = {"x": "Double32[0,10,12]", "y": "Double32", "f": "Float16[0,0,10]"}
+    ar.write(f"{path}:t", data, layout=ar.Layout(precision=packed))
+    original = leaves(path)
+    assert original["x"] == ("TLeafD32", "x/d[0,10,12]")
+    assert original["p"] == ("TLeafD", "p")
+    ar.skim(path, skimmed, filter="p >= 0")
+    with ar.open(path) as file:
+        ar.write(f"{copy}:t", file["t"])
+        ar.write(f"{narrow}:t", file["t"], layout="rntuple")
+        ar.write(f"{tmp_path}/exact.root:t", file["t"], layout=ar.Layout(precision={"x": "exact"}))
+        expected = file["t"].to_arrow()
+    assert leaves(copy) == original
+    assert leaves(skimmed) == original
+    assert leaves(f"{tmp_path}/exact.root") == {**original, "x": ("TLeafD", "x")}
+    with uproot.open(narrow) as file:
+        aliases = {one.field_name: one.type_alias for one in file["t"].header.field_records if one.type_alias}
+    assert aliases == {"x": "Double32_t", "y": "Double32_t"}
+    with ar.open(narrow) as file:
+        ar.write(f"{again}:t", file["t"])
+    # An RNTuple says no range.
+    assert leaves(again)["x"] == ("TLeafD32", "x")
+    for one in (copy, skimmed, again):
+        with ar.open(one) as file:
+            read = file["t"].to_arrow()
+        assert read["x"].to_pylist() == expected["x"].to_pylist(), one

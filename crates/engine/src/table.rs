@@ -249,12 +249,15 @@ pub struct ColumnPlace<'t> {
 }
 
 /// What a column is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Description {
     /// Whether it is no column of its own, but others are inside of it.
     pub is_group: bool,
     /// Its C++ type.
     pub type_name: String,
+    /// The same as writing would be asked for it: of a field with versions, checksums and bases of classes; of a plain branch of
+    /// packed numbers as `Double32_t[0,10,12]`, and empty of any other.
+    pub asked_type: String,
     /// Why it cannot be read.
     pub unsupported: Option<String>,
     /// The column types of a field; empty for a branch.

@@ -94,6 +94,11 @@ impl PyBranch {
     }
 
     #[getter]
+    fn asked_type(&self, py: Python<'_>) -> PyResult<&str> {
+        Ok(&self.description(py)?.asked_type)
+    }
+
+    #[getter]
     fn arrow_type(&self, py: Python<'_>) -> PyResult<Option<String>> {
         // Not kept: it is long, and of many branches the same. What it needs is read for the description.
         if self.description(py)?.unsupported.is_some() {

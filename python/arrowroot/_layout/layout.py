@@ -30,7 +30,7 @@ from arrowroot._layout.columns import (
 )
 from arrowroot._layout.precision import OF_NTUPLE, OF_TREE, parse_precision
 from arrowroot._layout.projections import checked_source
-from arrowroot._layout.types import checked_type, types_of
+from arrowroot._layout.types import checked_type, packed_type, types_of
 from arrowroot._render import shown
 from arrowroot._sizes import parse_size
 
@@ -252,6 +252,7 @@ class Layout:
             if name != "types":
                 check_matched(getattr(self, name), name, schema.names, where)
         types = types_of(self.types, schema, where) if self.format == "rntuple" else [[]] * len(schema)
+        kept = [packed_type(field) if self.format == "ttree" else None for field in schema]
         schema = stored_schema(schema)
         n_entries = self.n_looked_at if first else 0
         largest = largest_collection(schema, first, n_entries) if n_entries else None
@@ -260,15 +261,24 @@ class Layout:
         for field in schema:
             if field.name in named:
                 check_of_use(field, rules, largest, where)
-        columns = [self._column(field, rules, largest, where) for field in schema]
+        columns = [
+            self._column(field, rules, largest, where, packed)
+            for field, packed in zip(schema, kept, strict=True)
+        ]
         return [column._replace(types=of) for column, of in zip(columns, types, strict=True)]
 
     def _column(
-        self, field: pa.Field, rules: Mapping[str, Matcher[Any]], largest: str | None, where: str
+        self,
+        field: pa.Field,
+        rules: Mapping[str, Matcher[Any]],
+        largest: str | None,
+        where: str,
+        packed: Precision | None,
     ) -> ColumnSettings:
+        """Return what it says of a column; ``packed``: how its numbers are packed if no rule is of them."""
         name, kind = field.name, field.type
         usual = ColumnSettings()
-        glob, precision = rules["precision"].first(name, None)
+        glob, precision = rules["precision"].first(name, packed)
         if precision is not None and not has_floats(kind, precision.width):
             if glob == name:
                 sizes = " or ".join(f"float{width}" for width in precision.width)

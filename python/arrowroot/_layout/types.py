@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from arrowroot._arrow.kinds import fields_of, mapped, members_of
+from arrowroot._arrow.kinds import fields_of, is_list, mapped, members_of
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
 from arrowroot._layout.columns import Matcher
+from arrowroot._layout.precision import parse_precision
 from arrowroot._render import shown
 from arrowroot._select.globs import without_match
 
@@ -16,9 +18,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arrowroot._layout.columns import Rules
+    from arrowroot._layout.precision import Precision
 
 #: The key of a C++ type in the metadata of an Arrow field.
 TYPE_KEY = b"arrowroot:type"
+#: A packed type of a tree, or lists and arrays of one; only a tree has what stands in the brackets.
+_PACKED = re.compile(
+    r"(?:(?:std::vector|ROOT::VecOps::RVec|std::array)<)*((Double32|Float16)_t(\[[^]]*\])?)(?:(?:,\d+)?>)*"
+)
 
 
 def checked_type(value: object, what: str) -> str:
@@ -58,12 +65,44 @@ def types_of(rules: Rules[str], schema: pa.Schema, where: str) -> list[list[tupl
     found = []
     for field in schema:
         types = dict(_recorded_in(field, ""))
+        if packed_type(field) is not None:
+            types.pop("")
+            types |= _as_field(field)
         types.update(inside[field.name])
         glob, own = matcher.first(field.name, "")
         if glob:
             types[""] = own
         found.append(list(types.items()))
     return found
+
+
+def packed_type(field: pa.Field) -> Precision | None:
+    """Return the packed type that the metadata of a field say, for a branch of a tree."""
+    match = _PACKED.fullmatch((field.metadata or {}).get(TYPE_KEY, b"").decode(errors="replace"))
+    return parse_precision(match[1], f"type of {field.name!r}") if match else None
+
+
+def _as_field(field: pa.Field) -> dict[str, str]:
+    """Return the type of a field of an RNTuple for packed numbers: it has no range, and no ``Float16_t``."""
+    text = field.metadata[TYPE_KEY].decode()
+    match = _PACKED.fullmatch(text)
+    if match is None or match[2] != "Double32":
+        return {}
+    if match[3] is None and text != match[1]:
+        return {"": text}
+    return {"": _around(field, "Double32_t")}
+
+
+def _around(field: pa.Field, item: str) -> str:
+    """Return the C++ type of a field of numbers of a type, or of lists and arrays of them; all may be missing."""
+    import pyarrow as pa
+
+    kind = field.type
+    if pa.types.is_fixed_size_list(kind):
+        item = f"std::array<{_around(kind.value_field, item)},{kind.list_size}>"
+    elif is_list(kind):
+        item = f"std::vector<{_around(kind.value_field, item)}>"
+    return f"std::optional<{item}>" if field.nullable else item
 
 
 def _recorded_in(field: pa.Field, path: str) -> Iterator[tuple[str, str]]:

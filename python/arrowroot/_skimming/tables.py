@@ -17,6 +17,7 @@ from arrowroot._layout.layout import OF_LAYOUT, Layout, Unsaid
 from arrowroot._select.columns import Choice
 from arrowroot._writing.carried import carried
 from arrowroot._writing.counters import with_counters
+from arrowroot._writing.kept_types import with_types
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -188,7 +189,8 @@ def table_of(
         for name, kind in (tree.selection(stored).left_out if stored else ())
     ]
     made = outputs.of(chain.source(outputs.needed, (0, 0), options), (0, 0)).schema()
-    table = InputTable(path, tree, outputs, scope, with_counters(made, tree), left_out)
+    schema = with_types(with_counters(made, tree), tree)
+    table = InputTable(path, tree, outputs, scope, schema, left_out)
     # Files without events often have fewer columns.
     if first is not None and tree.num_entries:
         table.check_like(first)

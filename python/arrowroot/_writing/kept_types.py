@@ -1,4 +1,4 @@
-"""The C++ types of an RNTuple that is read, for one that is written of it."""
+"""The C++ types of a table that is read, for one that is written of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from arrowroot import _native
-from arrowroot._arrow.kinds import with_fields
+from arrowroot._arrow.kinds import fields_of, is_list, with_fields
 from arrowroot._layout.types import TYPE_KEY
 
 if TYPE_CHECKING:
@@ -42,11 +42,12 @@ def _usual(kind: pa.DataType) -> str:
 def with_types(schema: pa.Schema, tree: Tree) -> pa.Schema:
     """Return the schema of columns of a tree, with the C++ types of fields that columns do not have by themselves.
 
-    They are in the metadata of its fields. What values of a column cannot have is left out.
+    They are in the metadata of its fields. What values of a column cannot have is left out. Those of a tree are the
+    packed types of its branches.
     """
     if "RNTuple" not in tree.class_name:
-        return schema
-    names = {branch.path: branch.type_name for branch in tree.branches}
+        return _with_packed(schema, tree)
+    names = {branch.path: branch.asked_type for branch in tree.branches}
     types = [_types_in(field, field.name, names) for field in schema]
     if not any(types):
         return schema
@@ -58,6 +59,30 @@ def with_types(schema: pa.Schema, tree: Tree) -> pa.Schema:
     return pa.schema(fields, metadata=schema.metadata)
 
 
+def _with_packed(schema: pa.Schema, tree: Tree) -> pa.Schema:
+    names = set(schema.names)
+    packed = {
+        branch.path: branch.asked_type
+        for branch in tree.branches
+        if branch.path in names and branch.asked_type
+    }
+    if not packed:
+        return schema
+    fields = [
+        _with(field, "", {"": packed[field.name]})
+        if field.name in packed and _is_of_floats(field.type)
+        else field
+        for field in schema
+    ]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def _is_of_floats(kind: pa.DataType) -> bool:
+    while is_list(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_floating(kind))
+
+
 def _types_in(field: pa.Field, path: str, names: dict[str, str]) -> dict[str, str]:
     """Return the types of a field and of members of structs in it that columns do not have by themselves, by path."""
     name, found = names.get(path, ""), {}
@@ -66,6 +91,10 @@ def _types_in(field: pa.Field, path: str, names: dict[str, str]) -> dict[str, st
     kind = field.type
     while isinstance(kind, pa.ListType | pa.FixedSizeListType):
         kind = kind.value_type
+    if isinstance(kind, pa.MapType):
+        for number, one in enumerate((kind.key_field, kind.item_field)):
+            inside = _types_in(one, f"{path}.{number}", names)
+            found |= {inner: text for inner, text in inside.items() if inner}
     # The members of pairs and tuples are in the name.
     if pa.types.is_struct(kind) and "std::pair<" not in name and "std::tuple<" not in name:
         for member in kind:
@@ -79,9 +108,8 @@ def _with(field: pa.Field, path: str, types: dict[str, str]) -> pa.Field:
     kind = field.type
     if pa.types.is_struct(kind):
         kind = pa.struct([_with(one, f"{path}.{one.name}" if path else one.name, types) for one in kind])
-    elif isinstance(kind, pa.ListType | pa.FixedSizeListType):
-        kind = with_fields(
-            kind, [_with(kind.value_field, path, {p: text for p, text in types.items() if p != path})]
-        )
+    elif isinstance(kind, pa.ListType | pa.FixedSizeListType | pa.MapType):
+        inside = {inner: text for inner, text in types.items() if inner != path}
+        kind = with_fields(kind, [_with(one, path, inside) for one in fields_of(kind)])
     metadata = {**(field.metadata or {}), **({TYPE_KEY: types[path]} if path in types else {})}
     return field.with_type(kind).with_metadata(metadata) if metadata else field.with_type(kind)

@@ -188,10 +188,12 @@ impl Table for Composed {
             Meaning::Inner(id) => return self.inner.describe(id),
             Meaning::Column(index) => &self.columns[index],
         };
-        let mut all =
-            Description { is_group: false, type_name: String::new(), unsupported: None, encoding: String::new() };
+        let mut all = Description::default();
         for part in &column.parts {
             let part = self.inner.describe(*part)?;
+            if all.asked_type.is_empty() {
+                all.asked_type = part.asked_type;
+            }
             for (texts, text) in [(&mut all.type_name, part.type_name), (&mut all.encoding, part.encoding)] {
                 if !text.is_empty() && !texts.split(", ").any(|known| known == text) {
                     texts.push_str(if texts.is_empty() { "" } else { ", " });

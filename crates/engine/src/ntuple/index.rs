@@ -1,9 +1,10 @@
 //! The fields of an RNTuple by the names that find them.
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use ahash::RandomState;
-use arrowroot_format::rntuple::{Member, Members};
+use arrowroot_format::rntuple::{FieldId, Member, Members};
 use hashbrown::HashTable;
 
 /// Members by their names. The tables, made when first needed, hold numbers: the names are in [`Members`], once.
@@ -11,6 +12,8 @@ pub(super) struct Index {
     pub(super) members: Members,
     hasher: RandomState,
     tables: [OnceLock<HashTable<Named>>; N_KINDS],
+    /// The numbers of members by their fields.
+    by_field: OnceLock<HashMap<FieldId, usize, RandomState>>,
 }
 
 /// The first member of a name.
@@ -31,7 +34,7 @@ const NAME: usize = 2;
 
 impl Index {
     pub(super) fn new(members: Members) -> Index {
-        Index { members, hasher: RandomState::new(), tables: Default::default() }
+        Index { members, hasher: RandomState::new(), tables: Default::default(), by_field: OnceLock::new() }
     }
 
     /// The number of the member of that path, the path that ROOT writes, or the name if only one has it.
@@ -49,6 +52,13 @@ impl Index {
     /// Whether any member has the name.
     pub(super) fn has_name(&self, name: &str) -> bool {
         self.first(NAME, name).is_some()
+    }
+
+    /// The name of the member that a field is.
+    pub(super) fn name_of_field(&self, field: FieldId) -> Option<&str> {
+        let numbered = || self.members.iter().enumerate().map(|(number, member)| (member.field(), number));
+        let number = self.by_field.get_or_init(|| numbered().collect()).get(&field)?;
+        Some(self.members.get(*number)?.name())
     }
 
     fn first(&self, kind: usize, name: &str) -> Option<&Named> {

@@ -181,6 +181,7 @@ impl Table for Ntuple {
         Ok(Description {
             is_group: false,
             type_name: field.type_name().to_owned(),
+            asked_type: self.schema().asked_type(member.field(), &|id| self.index().name_of_field(id)),
             unsupported: shape.err().map(|error| error.fault().what.clone()),
             encoding: encoding.join(", "),
         })

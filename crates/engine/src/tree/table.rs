@@ -6,7 +6,8 @@ use arrow_schema::{DataType as ArrowType, Field, Schema};
 use arrowroot_arrow::{ArrowTypes, TextForm, arrow_type_for_text};
 use arrowroot_file::{File, Result, permanent};
 use arrowroot_format::codec::CompressionSetting;
-use arrowroot_format::tree::{BasketRule, Branch, BranchId, ElementPart};
+use arrowroot_format::streamer::{PackingRange, Primitive};
+use arrowroot_format::tree::{BasketRule, Branch, BranchId, ElementPart, LeafKind};
 
 use super::{Tree, pass};
 use crate::pieces::ColumnPieces;
@@ -28,6 +29,18 @@ impl Tree {
         let leaf = branch.leaves.first().filter(|_| branch.element.is_none())?;
         let counter = self.record().branch_of_leaf(self.record().leaf(*leaf).counter?)?;
         Some(self.branch_path(counter))
+    }
+
+    /// The packed type of a plain branch of one leaf, with its annotation.
+    fn packed_type(&self, branch: &Branch) -> Option<String> {
+        let [leaf] = *branch.leaves.as_slice() else { return None };
+        let leaf = self.record().leaf(leaf);
+        let name = match leaf.kind {
+            LeafKind::Number(Primitive::Double32) => "Double32_t",
+            LeafKind::Number(Primitive::Float16) => "Float16_t",
+            _ => return None,
+        };
+        Some(format!("{name}{}", PackingRange::parse_leaf_title(&leaf.title).annotation()))
     }
 
     /// The setting of a branch, or of its file where the branch says "none" and its baskets say otherwise.
@@ -144,6 +157,7 @@ impl Table for Tree {
             branch.element.as_ref().map_or_else(|| branch.title.clone(), |element| element.class_name.clone())
         };
         Ok(Description {
+            asked_type: self.packed_type(branch).unwrap_or_default(),
             is_group: column.as_ref().is_ok_and(|column| column.form.is_none()),
             type_name: column.as_ref().map_or_else(|_| element_class(), |column| column.type_name.clone()),
             unsupported: column.err().map(|error| error.fault().what.clone()),

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use super::schema::{FieldId, NtupleField, Role, Schema};
 
-const NUMBERED_TYPES: [&str; 2] = ["std::pair<", "std::tuple<"];
+/// Types whose members are called by their numbers.
+pub(super) const NUMBERED_TYPES: [&str; 2] = ["std::pair<", "std::tuple<"];
 
 /// Bytes of names of base classes in the paths of members that others hide.
 const MAX_QUALIFIED_BYTES: usize = 1 << 20;

@@ -4,6 +4,7 @@
 //! the comments of this module is that of the specification.
 
 mod anchor;
+mod cpp_types;
 mod description;
 pub mod encode;
 mod encoding;
@@ -26,6 +27,7 @@ mod tests;
 mod writer;
 
 pub use anchor::{ANCHOR_BYTES, ANCHOR_CLASS, Anchor, FIRST_VERSION, OLD_ANCHOR_CLASS, WRITTEN_VERSION};
+pub use cpp_types::NO_CLASS_VERSION;
 pub use description::{ExtraInfo, FieldDescription};
 pub use encoding::{ColumnType, Encoding};
 pub use envelope::{Blob, ENVELOPE_MIN_BYTES, EnvelopeLink, Locator, checksum};

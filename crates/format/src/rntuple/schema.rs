@@ -303,6 +303,13 @@ impl Schema {
         self.columns_of_fields = OfFields::new(self.fields.len(), || own().chain(self.aliases.iter().copied()));
     }
 
+    /// Says the checksum of the C++ type of a field.
+    pub(super) fn set_type_checksum(&mut self, id: FieldId, checksum: u32) {
+        if let Some(field) = self.fields.get_mut(id.0 as usize) {
+            field.type_checksum = Some(checksum);
+        }
+    }
+
     pub(super) fn counts(&self) -> Counts {
         Counts {
             fields: self.fields.len(),

@@ -444,7 +444,7 @@ const NUMBER_TYPES: [(Primitive, &str); 13] = [
 ];
 
 /// The number that a C++ type is; `None` for all others.
-fn primitive_of(type_name: &str) -> Option<Primitive> {
+pub(super) fn primitive_of(type_name: &str) -> Option<Primitive> {
     NUMBER_TYPES.iter().find_map(|(primitive, name)| (*name == type_name).then_some(*primitive))
 }
 

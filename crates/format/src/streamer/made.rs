@@ -5,7 +5,6 @@ use super::{Element, ElementClass, PackingRange, Primitive, StreamerInfo};
 /// `ROOT::kSTLstring`, `ROOT::kSTLvector`, and the code of what is no number (`TVirtualStreamerInfo::kObject`).
 const STL_STRING: i32 = 365;
 const STL_VECTOR: i32 = 1;
-const OBJECT: i32 = 61;
 /// Codes of containers and of objects that do not derive from `TObject`, as ROOT has them in memory.
 const STL: i32 = 300;
 const ANY: i32 = 62;
@@ -26,17 +25,29 @@ pub enum VectorItem<'n> {
 }
 
 impl Element {
+    /// The code of what is no number, as containers say it of their items.
+    pub(crate) const OBJECT: i32 = 61;
+
     /// A member that is a number or a bool, or fixed arrays of them: `dims` are their sizes, the outermost first. ROOT has at
     /// most five.
     pub fn of_numbers(name: &str, primitive: Primitive, dims: &[u32]) -> Element {
         let code = primitive.type_code();
-        let n_values = dims.iter().fold(1_u32, |n, &dim| n.saturating_mul(dim));
         let value_bytes = u32::try_from(primitive.memory_bytes()).unwrap_or_default();
+        Element { size: value_bytes, ..Element::member(name, primitive.name(), code) }.arrayed(dims)
+    }
+
+    /// A fixed array of such, or the same if there are no dimensions.
+    pub(crate) fn arrayed(self, dims: &[u32]) -> Element {
+        if dims.is_empty() {
+            return self;
+        }
+        let n_values = dims.iter().fold(1_u32, |n, &dim| n.saturating_mul(dim));
         Element {
-            array_length: if dims.is_empty() { 0 } else { n_values },
+            array_length: n_values,
             max_index: dims.to_vec(),
-            size: value_bytes.saturating_mul(n_values),
-            ..Element::member(name, primitive.name(), if dims.is_empty() { code } else { code + ARRAY })
+            size: self.size.saturating_mul(n_values),
+            type_code: self.type_code + ARRAY,
+            ..self
         }
     }
 
@@ -59,16 +70,19 @@ impl Element {
 
     /// A `std::vector` of that name.
     pub fn of_vector(name: &str, type_name: &str, item: VectorItem<'_>) -> Element {
+        let contained_type = match item {
+            VectorItem::Number(primitive) => primitive.type_code(),
+            VectorItem::Other(_) => Element::OBJECT,
+        };
         Element {
-            class: ElementClass::Stl,
-            stl_type: STL_VECTOR,
-            contained_type: match item {
-                VectorItem::Number(primitive) => primitive.type_code(),
-                VectorItem::Other(_) => OBJECT,
-            },
             size: if item == VectorItem::Number(Primitive::Bool) { VECTOR_OF_BOOL_BYTES } else { VECTOR_BYTES },
-            ..Element::member(name, type_name, STL)
+            ..Element::of_container(name, type_name, STL_VECTOR, contained_type)
         }
+    }
+
+    /// A container of the standard library, by its number and that of its items.
+    pub(crate) fn of_container(name: &str, type_name: &str, stl_type: i32, contained_type: i32) -> Element {
+        Element { class: ElementClass::Stl, stl_type, contained_type, ..Element::member(name, type_name, STL) }
     }
 
     /// An object of a class that takes so many bytes in memory.

@@ -60,6 +60,16 @@ impl PackingRange {
         })
     }
 
+    /// The annotation that means the same, in numbers; empty if there is none.
+    pub fn annotation(self) -> String {
+        let PackingRange { min, max, factor } = self;
+        if factor == 0.0 {
+            return if min >= 1.0 { format!("[0,0,{}]", min.floor()) } else { String::new() };
+        }
+        let n_bits = (factor * (max - min)).log2().round();
+        if n_bits < 32.0 { format!("[{min},{max},{n_bits}]") } else { format!("[{min},{max}]") }
+    }
+
     /// Reads the annotation in the title of a leaf, which is behind the type: `x[3]/d[0,1,16]`, or in files of before
     /// ROOT 6.38 `d[0,1,16]`.
     ///

@@ -55,8 +55,8 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) name: String,
-    /// Its version, as `Muon@3` has it.
-    pub(super) version: u32,
+    /// Its version, as `Muon@3` has it; `None` for a class without one.
+    pub(super) version: Option<u32>,
     /// Its checksum, as `Muon@3#1f0c9b2e` has it.
     pub(super) checksum: Option<u32>,
     /// Its base classes, as `Muon{Particle{pt, eta}}` has them.
@@ -333,9 +333,10 @@ impl Named {
             }
         };
         let (name, version) = match rest.split_once('@') {
-            None => (rest, 0),
+            None => (rest, None),
             Some((name, version)) => {
-                (name, version.parse().map_err(|_| format!("{version:?} is no version of a class, as Muon@3"))?)
+                let parsed = version.parse().map_err(|_| format!("{version:?} is no version of a class, as Muon@3"));
+                (name, Some(parsed?))
             }
         };
         let is_start = |character: char| character.is_ascii_alphabetic() || character == '_';

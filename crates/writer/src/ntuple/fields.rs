@@ -292,9 +292,21 @@ impl Adding<'_> {
     }
 
     /// Adds a member of the struct at a path.
-    pub(super) fn member_of(&mut self, path: &str, name: &str, data_type: &DataType, inside: Around) -> Result<Node> {
+    fn member_of(&mut self, path: &str, name: &str, data_type: &DataType, inside: Around) -> Result<Node> {
+        self.member_called(name, path, name, data_type, inside)
+    }
+
+    /// The same with another name for its field.
+    pub(super) fn member_called(
+        &mut self,
+        field: &str,
+        path: &str,
+        name: &str,
+        data_type: &DataType,
+        inside: Around,
+    ) -> Result<Node> {
         let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-        self.member(Member { name: &stored_name(name), title: "", path: &path }, data_type, inside)
+        self.member(Member { name: &stored_name(field), title: "", path: &path }, data_type, inside)
     }
 
     /// Adds a collection; returns what is around its items, and the column of its ends.

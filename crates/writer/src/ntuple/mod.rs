@@ -183,6 +183,7 @@ impl NtupleFormat {
         for column in columns {
             all.add(&mut schema, column)?;
         }
+        describe_classes(file, &mut schema)?;
         projections::add(&mut schema, columns, &settings.projections)?;
         let envelope = schema.begin()?;
         let seek_root = file.seek_of(ROOT_DIRECTORY);
@@ -255,6 +256,13 @@ impl NtupleFormat {
         }
         found.into_iter().map(Arc::from).collect()
     }
+}
+
+/// Has the file describe the classes of fields, as ROOT does it, and gives these the checksums of their descriptions.
+///
+/// Source: `RPageSinkFile::UpdateSchema` (ROOT 6.40).
+fn describe_classes(file: &FileWriter, schema: &mut Schema) -> Result<()> {
+    schema.describe_classes().into_iter().try_for_each(|info| file.add_class(info))
 }
 
 /// That the fields of a column may be of these types, which are as those of [`ColumnLayout::types`].
@@ -358,13 +366,14 @@ impl TableFormat for NtupleFormat {
         self.columns.tables.iter().map(|(_, node)| check_of(node)).collect()
     }
 
-    fn extend(&mut self, _: &FileWriter, extension: Extension<'_>) -> Result<u64> {
+    fn extend(&mut self, file: &FileWriter, extension: Extension<'_>) -> Result<u64> {
         // They are the table's once all of them can be.
         let (mut schema, mut columns) = (self.schema.clone(), Columns::clone(&self.columns));
         let n_known = schema.columns.len();
         for column in &extension.columns[extension.n_known..] {
             columns.add(&mut schema, &NtupleColumn::from(column.clone()))?;
         }
+        describe_classes(file, &mut schema)?;
         self.lists.extend(late::defer(&mut schema, n_known, extension.first_entry)?);
         (self.schema, self.columns) = (schema, Arc::new(columns));
         self.settings.arrow_schema = extension.arrow_schema;

@@ -1,7 +1,7 @@
 //! Fields of types that were asked for.
 
 use arrowroot_format::column::{DataType, Name};
-use arrowroot_format::rntuple::{ColumnType, FieldDescription, NtupleColumn, Role, number_type_name};
+use arrowroot_format::rntuple::{ColumnType, FieldDescription, NO_CLASS_VERSION, NtupleColumn, Role, number_type_name};
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::{Error, Result};
 
@@ -149,7 +149,7 @@ impl Adding<'_> {
         class: &mut Class<'_>,
         around: Around,
     ) -> Result<Vec<Node>> {
-        let (type_version, type_checksum) = (named.version, named.checksum);
+        let (type_version, type_checksum) = (named.version.unwrap_or(NO_CLASS_VERSION), named.checksum);
         let field = FieldDescription { role: Role::Record, type_version, type_checksum, ..field };
         let inside = Around { parent: Some(self.schema.add_field(&field)?), ..around };
         let mut nodes = Vec::new();
@@ -172,7 +172,9 @@ impl Adding<'_> {
                 return Err(Error::unsupported(0, what));
             };
             class.n_taken += 1;
-            nodes.push(self.member_of(class.path, name, member, inside)?);
+            // Members of bases that others hide have these before them in Arrow: `Left::Common::x`.
+            let own_name = if own.is_some() { name.rsplit("::").next().unwrap_or(name) } else { name };
+            nodes.push(self.member_called(own_name, class.path, name, member, inside)?);
         }
         Ok(nodes)
     }
@@ -233,7 +235,7 @@ impl FieldType {
 impl Named {
     /// True if nothing is said that a class alone has.
     fn is_enumeration(&self) -> bool {
-        self.version == 0 && self.checksum.is_none() && self.bases.is_empty()
+        self.version.is_none() && self.checksum.is_none() && self.bases.is_empty()
     }
 }
 

@@ -51,6 +51,24 @@ fn steps_follow_from_the_number_of_bits() {
 }
 
 #[test]
+fn an_annotation_is_said_again_in_numbers() {
+    for (title, said) in [
+        ("x[3]/d[0,100,10]", "[0,100,10]"),
+        ("x/d[-1.5,.5]", "[-1.5,0.5]"),
+        ("x/d[0,pi,31]", "[0,3.141592653589793,31]"),
+        ("x/f[0,0,10]", "[0,0,10]"),
+        ("x[3]", ""),
+        ("x", ""),
+    ] {
+        let range = PackingRange::parse_leaf_title(title);
+        assert_eq!(range.annotation(), said, "{title}");
+        let again = PackingRange::parse_leaf_title(&format!("/d{said}"));
+        let packing = |range| Packing::new(PackedType::Double32, range);
+        assert_eq!(packing(again), packing(range), "{title}");
+    }
+}
+
+#[test]
 fn what_follows_the_brackets_is_no_part_of_a_range() {
     for title in ["[0,10] x, 12 bit", "[0,10] pixel, mm", "[0,10],2", "[fN] [0,10] a, b"] {
         let range = PackingRange::parse(title);
