@@ -45,7 +45,7 @@ class Told(NamedTuple):
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
-    """What ROOT says of its own file of classes, and of each copy."""
+    """Return the answers of ROOT about its own file of classes, and about each copy."""
     directory = tmp_path_factory.mktemp("classes")
     original = str(directory / "original.root")
     root.compiled(directory, MACRO, ("kept.write", original, N_ENTRIES))
