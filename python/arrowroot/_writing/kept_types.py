@@ -42,8 +42,8 @@ def _usual(kind: pa.DataType) -> str:
 def with_types(schema: pa.Schema, tree: Tree) -> pa.Schema:
     """Return the schema of columns of a tree, with the C++ types of fields that columns do not have by themselves.
 
-    They are in the metadata of its fields. Types that values of a column cannot have are left out. A tree has the packed
-    types of its branches.
+    They are in the metadata of its fields. Types that values of a column cannot have are left out. A tree has the
+    packed types of its branches.
     """
     if "RNTuple" not in tree.class_name:
         return _with_packed(schema, tree)
