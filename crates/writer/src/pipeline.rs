@@ -27,6 +27,9 @@ pub(crate) trait Pipeline: Send {
     /// Takes the values of entries, for each column. It waits in this manner.
     fn append(&mut self, columns: Vec<Stored>, n_entries: usize, manner: &mut Manner<'_>) -> Result<()>;
 
+    /// That the metadata have room for more entries.
+    fn check_room(&self) -> Result<()>;
+
     /// Takes the values of entries that were collected elsewhere.
     fn append_cluster(&mut self, cluster: Cluster) -> Result<()>;
 
@@ -262,6 +265,10 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
             }
         }
         Ok(())
+    }
+
+    fn check_room(&self) -> Result<()> {
+        lock(&self.format).check_room()
     }
 
     fn append_cluster(&mut self, cluster: Cluster) -> Result<()> {

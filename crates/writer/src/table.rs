@@ -20,7 +20,9 @@ use crate::settings::{
     ColumnCodec, Flush, Format, PAGE_BYTES, Precision, TREE_CLUSTER_BYTES, TableSettings, TreeNotes,
 };
 use crate::table_format::TableFormat;
-use crate::tree::{IndexValues, TREE_CLASS, TreeColumn, TreeFormat, TreeSettings, check_layout, planned_branches};
+use crate::tree::{
+    IndexValues, MAX_RECORD_BYTES, TREE_CLASS, TreeColumn, TreeFormat, TreeSettings, check_layout, planned_branches,
+};
 
 mod columns;
 
@@ -124,6 +126,7 @@ impl TableWriter {
                     arrow_schema: if settings.records_schema { recorded.for_tree(&branches)? } else { None },
                     notes: settings.notes.clone(),
                     index: index.clone(),
+                    max_record_bytes: MAX_RECORD_BYTES,
                 };
                 let format = TreeFormat::new(file, &columns, tree_settings)?;
                 Box::new(TablePipeline::new(file, format, n_columns, &settings))
@@ -228,16 +231,17 @@ impl TableWriter {
     /// compressed. May wait until there is room in the buffers of the file, and compresses meanwhile.
     ///
     /// # Errors
-    /// [`Error::InvalidRequest`] for other columns, and [`Error::Value`] for lists that are longer or shorter than the counter
-    /// that they share says: then nothing of this batch is taken. [`Error::Store`] for a null where none is stored: nothing is
-    /// taken then if it has at most some thousand entries. Any other error stops the file, also one of an earlier batch
-    /// that shows only now.
+    /// [`Error::InvalidRequest`] for other columns, and for a tree whose record can list no more baskets, and [`Error::Value`] for
+    /// lists that are longer or shorter than the counter that they share says: then nothing of this batch is taken.
+    /// [`Error::Store`] for a null where none is stored: nothing is taken then if it has at most some thousand entries. Any
+    /// other error stops the file, also one of an earlier batch that shows only now.
     pub fn append(&mut self, batch: &RecordBatch) -> Result<()> {
         if self.contexts.is_some() {
             let what =
                 format!("table {:?} is filled through contexts, and through nothing else then", self.columns.table);
             return Err(Error::InvalidRequest { what });
         }
+        lock(&self.pipeline).check_room()?;
         for (number, piece) in self.columns.pieces(batch, self.n_entries)?.enumerate() {
             let piece = piece.inspect_err(|error| self.stop_if_begun(number, error))?;
             let stored = self.columns.store(&piece, self.n_entries).map_err(Error::from);

@@ -54,6 +54,14 @@ pub trait TableFormat: Send + Sync + 'static {
     /// If a value cannot be stored: the error names the column and the entry.
     fn tasks(&self, cluster: Arc<Cluster>) -> Result<Vec<EncodeTask<Self::Pieces>>>;
 
+    /// That the metadata have room for what the entries so far are still to become, and for more: asked before more are taken.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] if they have not. The table can be closed, with the entries that it has.
+    fn check_room(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// What [`tasks`](TableFormat::tasks) kept back of the clusters so far, as nothing was full with it: asked for once, behind
     /// the last cluster. What the tasks make is placed with a cluster of no entries.
     ///

@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 use arrowroot_arrow::stored::data_type;
 use arrowroot_format::codec::{CompressionSetting, Compressor};
 use arrowroot_storage::{LocalSink, Sink};
-use arrowroot_writer::tree::{TreeColumn, TreeFormat, TreeSettings};
+use arrowroot_writer::tree::{MAX_RECORD_BYTES, TreeColumn, TreeFormat, TreeSettings};
 use arrowroot_writer::{
     Appender, Baskets, Cluster, ColumnCodec, ColumnLayout, ContextSettings, EncodeTask, Encoded, FileWriter, Flush,
     ROOT_DIRECTORY, Save, Step, TableFormat, TableSettings, TableWriter, TreeNotes,
@@ -118,6 +118,7 @@ fn table_of(file: &Arc<FileWriter>, columns: &Columns, codec: i32, clocks: &Arc<
         arrow_schema: None,
         notes: TreeNotes::default(),
         index: None,
+        max_record_bytes: MAX_RECORD_BYTES,
     };
     let format = TreeFormat::new(file, &tree_columns, tree_settings)?;
     let format = Clocked { format, clocks: Arc::clone(clocks) };

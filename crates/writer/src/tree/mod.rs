@@ -38,7 +38,8 @@ pub use layout::TreeColumn;
 use layout::{Branch, EntrySize};
 pub(crate) use layout::{check_layout, planned_branches};
 use placed::{ClusterSizes, PlacedBranch};
-use record::MAX_RECORD_BYTES;
+use record::CutBaskets;
+pub use record::MAX_RECORD_BYTES;
 
 /// Bytes of the offsets behind the entries of a basket: their number, one for each entry, and one for the end.
 fn offsets_bytes(n_entries: usize) -> usize {
@@ -79,6 +80,8 @@ pub struct TreeSettings {
     pub notes: TreeNotes,
     /// The values that its entries are found by, if `notes` asks for them.
     pub index: Option<Arc<IndexValues>>,
+    /// Its record has less before compression, about.
+    pub max_record_bytes: u64,
 }
 
 /// A tree being written.
@@ -92,6 +95,7 @@ pub struct TreeFormat {
     /// Without flushes: for each branch the entries of its basket that is not full yet.
     carried: Mutex<Vec<Carried>>,
     placed: Vec<PlacedBranch>,
+    cut_baskets: CutBaskets,
     clusters: ClusterSizes,
     /// True if the order of the entries is by chance.
     is_reshuffled: bool,
@@ -128,6 +132,7 @@ impl TreeFormat {
         let placed = branches.iter().map(|branch| PlacedBranch::new(branch.has_offsets, buffer_bytes));
         Ok(TreeFormat {
             placed: placed.collect(),
+            cut_baskets: CutBaskets::default(),
             carried: Mutex::new(vec![Carried::default(); branches.len()]),
             branches: branches.into(),
             cutting,
@@ -350,8 +355,13 @@ impl TableFormat for TreeFormat {
         let encoding = Encoding { branches: &self.branches, cluster: &cluster, parts: &parts };
         self.find_codecs(&encoding)?;
         let jobs = self.jobs(&encoding, 0)?;
+        self.count(&jobs)?;
         self.optimize(&encoding, &jobs)?;
         Ok(self.grouped(cluster, parts, jobs))
+    }
+
+    fn check_room(&self) -> Result<()> {
+        TreeFormat::check_room(self)
     }
 
     fn rest(&self) -> Result<Vec<EncodeTask<Self::Pieces>>> {
@@ -414,7 +424,7 @@ impl TableFormat for TreeFormat {
         let record_bytes = self.about_record_bytes();
         let distance = self.settings.autosave_bytes.max(SAVED_TIMES * record_bytes);
         self.next_saved_bytes = self.stored_bytes + distance;
-        if record_bytes >= MAX_RECORD_BYTES {
+        if record_bytes >= self.settings.max_record_bytes {
             return Ok(None);
         }
         let saving = self.saving_of_record()?;

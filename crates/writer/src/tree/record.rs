@@ -1,10 +1,13 @@
 //! The record of a tree that was written.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use arrowroot_arrow::stored::SCHEMA_RECORD;
 use arrowroot_format::tree::{
     Branch as BranchRecord, BranchId, ElementPart, GENERATE_OFFSET_MAP, Leaf, LeafId, LeafKind, TreeRecord, UserInfo,
 };
 
+use super::encode::Job;
 use super::layout::{self, Branch, EntrySize};
 use super::placed::{FIRST_CAPACITY, PlacedBranch};
 use super::{Cutting, TREE_CLASS, TreeFormat, elements};
@@ -15,8 +18,8 @@ use crate::settings::Flush;
 /// Bytes of a branch in the record, without names, and of each of its baskets; for a message before the record is made.
 const BRANCH_BYTES: u64 = 250;
 const BASKET_BYTES: u64 = 24;
-/// The record has less than this: byte counts have 30 bits.
-pub(super) const MAX_RECORD_BYTES: u64 = 1 << 30;
+/// The record of a tree has less than this: byte counts have 30 bits.
+pub const MAX_RECORD_BYTES: u64 = 1 << 30;
 /// Version of the class of vectors in memory. Source: `TBranchElement::fClassVersion` (ROOT 6.40).
 const VECTOR_CLASS_VERSION: i32 = 6;
 /// How deep ROOT would split what it does not split. Source: `TTree::Branch`.
@@ -24,20 +27,18 @@ const SPLIT_LEVEL: i32 = 99;
 /// Sizes of baskets are rounded up to this. Source: `TTree::OptimizeBaskets`.
 const BASKET_SIZE_STEP: u64 = 512;
 
+/// The baskets of all clusters so far, placed or not.
+#[derive(Debug, Default)]
+pub(super) struct CutBaskets {
+    n_baskets: AtomicU64,
+    most_of_cluster: AtomicU64,
+}
+
 impl TreeFormat {
     /// Writes the record, and has the file describe the classes in it.
     pub(super) fn write_record(&self, file: &FileWriter) -> Result<()> {
         let settings = &self.settings;
-        if self.about_record_bytes() >= MAX_RECORD_BYTES {
-            let (n_baskets, n_branches) = (self.n_baskets(), self.branches.len());
-            return Err(Error::InvalidRequest {
-                what: format!(
-                    "tree {}: {n_baskets} baskets of {n_branches} branches are more than its record can list (1 GiB): \
-                     make clusters and baskets larger, or write several files",
-                    settings.name
-                ),
-            });
-        }
+        self.check_listed(self.n_baskets())?;
         let mut record = self.record(&self.placed)?;
         record.index = settings.index.as_ref().map(|index| index.record()).transpose()?;
         file.need_classes(&needed_classes(&record))?;
@@ -59,7 +60,38 @@ impl TreeFormat {
 
     /// Bytes of the record, about, before compression.
     pub(super) fn about_record_bytes(&self) -> u64 {
-        self.n_baskets() * BASKET_BYTES + self.branches.len() as u64 * BRANCH_BYTES
+        self.bytes_with(self.n_baskets())
+    }
+
+    fn bytes_with(&self, n_baskets: u64) -> u64 {
+        n_baskets.saturating_mul(BASKET_BYTES).saturating_add(self.branches.len() as u64 * BRANCH_BYTES)
+    }
+
+    /// Counts the baskets that a cluster was cut into, which the record is to list.
+    pub(super) fn count(&self, jobs: &[Job]) -> Result<()> {
+        let n_new = jobs.len() as u64;
+        self.cut_baskets.most_of_cluster.fetch_max(n_new, Relaxed);
+        self.check_listed(self.cut_baskets.n_baskets.fetch_add(n_new, Relaxed) + n_new)
+    }
+
+    /// That the record lists what was cut, and what of the entries so far is still to be cut: as much as two clusters, at most.
+    pub(super) fn check_room(&self) -> Result<()> {
+        let CutBaskets { n_baskets, most_of_cluster } = &self.cut_baskets;
+        self.check_listed(n_baskets.load(Relaxed).saturating_add(2 * most_of_cluster.load(Relaxed)))
+    }
+
+    fn check_listed(&self, n_baskets: u64) -> Result<()> {
+        let most = self.settings.max_record_bytes;
+        if self.bytes_with(n_baskets) < most {
+            return Ok(());
+        }
+        let (name, n_branches) = (&self.settings.name, self.branches.len());
+        let what = format!(
+            "tree {name}: {n_baskets} baskets of {n_branches} branches are more than its record can list ({} MiB): make \
+             clusters and baskets larger, or write several files",
+            most >> 20
+        );
+        Err(Error::InvalidRequest { what })
     }
 
     /// The tree as far as it is placed. An index comes with the last entries alone.

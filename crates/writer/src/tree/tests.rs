@@ -39,6 +39,7 @@ fn settings(flush: Flush, basket_bytes: Option<u32>) -> TreeSettings {
         arrow_schema: None,
         notes: TreeNotes::default(),
         index: None,
+        max_record_bytes: MAX_RECORD_BYTES,
     }
 }
 

@@ -5,6 +5,7 @@
 mod any_array;
 mod conformance;
 mod contexts;
+mod limits;
 mod ntuple;
 mod numbered;
 mod objects;
