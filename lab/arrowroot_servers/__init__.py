@@ -4,7 +4,7 @@ from .access import Request
 from .certificates import Certificates
 from .connect_proxy import ConnectProxy
 from .nginx import Nginx
-from .process import NotInstalledError, Server, find_program
+from .process import NotInstalledError, Server, find_program, home
 from .relay import Relay, relay_program
 from .s3 import S3
 from .single import Single
@@ -24,5 +24,6 @@ __all__ = [
     "XCache",
     "XRootD",
     "find_program",
+    "home",
     "relay_program",
 ]

@@ -27,8 +27,18 @@ STOP_TIMEOUT_S = 60.0
 N_STARTS = 3
 #: Where Debian keeps servers, and Go itself: not on everybody's PATH.
 MORE_PATHS = "/usr/sbin:/usr/local/sbin:/usr/local/go/bin"
+
+
+def home() -> Path:
+    """Return the user's home; where temporary files are, for one who has none, as in some batch jobs and containers."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(tempfile.gettempdir())
+
+
 #: Programs that were built for these servers: versitygw, libraries for LD_PRELOAD.
-CACHE = Path(os.environ.get("ARROWROOT_TEST_TOOLS") or Path.home() / ".cache" / "arrowroot-test")
+CACHE = Path(os.environ.get("ARROWROOT_TEST_TOOLS") or home() / ".cache" / "arrowroot-test")
 #: Ports that servers of this process had, each with the descriptor of a socket whose name tells other processes so.
 _GIVEN: dict[int, int] = {}
 

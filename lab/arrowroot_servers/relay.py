@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .process import STOP_TIMEOUT_S, NotInstalledError, take
+from .process import STOP_TIMEOUT_S, NotInstalledError, home, take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,7 +129,7 @@ def _built() -> Path:
     program = Path(os.environ.get("CARGO_TARGET_DIR") or CHECKOUT / "target") / "release" / NAME
     newest = max(path.stat().st_mtime for path in SOURCES.iterdir())
     if not program.exists() or program.stat().st_mtime < newest:
-        cargo = shutil.which("cargo") or shutil.which("cargo", path=str(Path.home() / ".cargo" / "bin"))
+        cargo = shutil.which("cargo") or shutil.which("cargo", path=str(home() / ".cargo" / "bin"))
         if cargo is None:
             raise NotInstalledError(f"the relay is not built, and there is no cargo to build it: {SOURCES}")
         options = ["--release", "--quiet", "--package", NAME]

@@ -177,3 +177,17 @@ def test_a_run_has_the_sites_name_in_its_results_and_stores_them_where_it_says(t
     assert result.site == "named by file"
     assert (result.case["storage_name"], result.case["storage"]["kind"]) == ("near", "local")
     assert (tmp_path / "cache" / "identities").is_dir()
+
+
+def test_a_user_without_a_home_has_a_cache_and_no_file_of_a_site(tmp_path, monkeypatch):
+    """As a slot of a batch system, or a container that runs as any number."""
+
+    def unknown(_):
+        raise KeyError("getpwuid(): uid not found")
+
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "ARROWROOT_LAB_CACHE", "ARROWROOT_SITE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert choose(None).cache is None
+    assert cache_directory() == tmp_path / ".cache" / "arrowroot-lab"

@@ -57,7 +57,9 @@ def cache_directory() -> Path:
         return Path(told).absolute()
     if (cache := here().cache) is not None:
         return cache
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arrowroot-lab"
+    from arrowroot_servers import home
+
+    return Path(os.environ.get("XDG_CACHE_HOME") or home() / ".cache") / "arrowroot-lab"
 
 
 def find(campaign: Campaign, dataset: Dataset) -> FoundDataset | None:

@@ -116,8 +116,10 @@ class Site:
 
 def usual_path() -> Path:
     """Return where the site's file is looked for: ``~/.config/arrowroot/site.toml``, or under ``XDG_CONFIG_HOME``."""
-    home = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(home) if home else Path.home() / ".config") / "arrowroot/site.toml"
+    from arrowroot_servers import home
+
+    told = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(told) if told else home() / ".config") / "arrowroot/site.toml"
 
 
 def here() -> Site:
