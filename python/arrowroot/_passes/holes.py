@@ -112,6 +112,13 @@ class WithHoles:
     def max_ranges(self) -> int | None:
         return self._source.max_ranges
 
+    @property
+    def line_bytes(self) -> int:
+        return self._source.line_bytes
+
+    def begin_fetching(self) -> None:
+        self._source.begin_fetching()
+
     def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
         import numpy as np
 
