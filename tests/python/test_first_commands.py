@@ -66,7 +66,7 @@ def test_what_is_not_known_is_answered(file: Path) -> None:
         "slim run7.root:Events few.root",
         "draw run7.root:h",
         "draw run7.root:Events",
-        "draw run7.root:Events nMuon",
+        "plot run7.root:Events nMuon",
         "hadd all.root run7.root more.root",
         "convert run7.root more.root all.root",
         "convert run7.root Events all.parquet",

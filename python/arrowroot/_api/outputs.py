@@ -129,7 +129,7 @@ class _Named:
         words = re.findall(r"[^\W\d][\w.]*", text) if _COMPUTED.search(text) else []
         try:
             expression = Expression(text, self._scope, "columns")
-            return {text: self._scope.checked(expression)} if words else {}
+            return {text: self._scope.checked(expression)} if words or text.startswith("(") else {}
         except (FilterError, NoSuchColumnError):
             # Texts in which nothing is known, and lists and patterns in one text, are no expressions that went wrong.
             known = {word for word in words if self._scope.is_column(word)}

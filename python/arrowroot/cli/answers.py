@@ -20,7 +20,7 @@ _COMMANDS = {
     "cat dump more less": "arrowroot head run7.root:Events",
     "scan": "arrowroot head run7.root:Events -c COLUMNS --filter CONDITION",
     "tree print rootprint describe schema meta metadata inspect columns branches": "arrowroot ls run7.root:Events",
-    "draw plot hist histogram rootdraw": "arrowroot show run7.root:h_pt",
+    "plot hist histogram rootdraw": "arrowroot show run7.root:h_pt",
     "cp copy rootcp": "arrowroot convert run7.root run8.root",
     "export parquet": "arrowroot convert run7.root:Events run7.parquet",
     "csv tocsv": "arrowroot convert run7.root:Events run7.csv",
@@ -36,6 +36,7 @@ _COMMANDS = {
 }
 #: The line that has what was not typed.
 _NEEDED = {
+    "draw": "arrowroot show run7.root:h_pt",
     "convert": "arrowroot convert run7.root:Events events.parquet",
     "index": "arrowroot index run7.root -o index.parquet",
     "skim": "arrowroot skim run7.root:Events skim.root --filter 'nMuon >= 2'",
@@ -91,7 +92,13 @@ def for_method(word: str, commands: Iterable[str]) -> str:
     file, _, call = word.partition("->")
     method, _, arguments = call.partition("(")
     typed = [quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|([^",\s)]+)', arguments)]
-    return for_command(method.lower(), [file, *typed], commands)
+    command = method.lower()
+    if command not in commands:
+        return for_command(command, [file, *typed], commands)
+    import shlex
+
+    line = None if typed else for_needed(command, [file])
+    return f"the command comes first: write {line or f'arrowroot {command} {shlex.join([file, *typed])}'}"
 
 
 def for_needed(command: str, typed: Sequence[str]) -> str | None:
@@ -123,11 +130,11 @@ def _of_file(line: str, typed: Sequence[str]) -> str:
     file, *rest = [*dropwhile(lambda one: not looks_like_file(one), names)] or [""]
     if not file:
         return line
+    import shlex
+
     url, name = split_url(file)
     if "arrowroot show" in line and name and rest:
-        drawn = f"np.histogram(ar.open({url!r})[{name!r}][{rest[0]!r}].to_numpy(), 50)"
-        return f"arrowroot head {file} -c {rest[0]}, or in Python {drawn}"
-    import shlex
+        return f"arrowroot draw {file} {shlex.quote(rest[0])}"
 
     # As TTree::Scan has them: columns with colons, then a condition.
     columns, condition = [*rest, "", ""][:2]

@@ -198,7 +198,7 @@ def parser() -> argparse.ArgumentParser:
     _index(add("index", _INDEX, "the ids of all events of many trees"))
     _config(add("config", _CONFIG, "the options of the storage in force"))
     parser_write.add_commands(add)
-    parser_skim.add_command(add)
+    parser_skim.add_commands(add)
     parser_study.add_commands(add)
     completion = add("completion", _COMPLETION, "Tab for bash, zsh and fish")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))

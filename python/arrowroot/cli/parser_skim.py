@@ -5,11 +5,21 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from arrowroot.cli.arguments import add_columns, add_define, add_filter, add_storage
+from arrowroot.cli.arguments import add_columns, add_define, add_filter, add_storage, positive
 from arrowroot.cli.parser_write import add_style
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_DRAW = """\
+Fills a histogram of an expression, or of two, and draws it with characters; --plot makes a picture. Of lists every
+item is filled. It needs the package hist.
+
+examples:
+  arrowroot draw run7.root:Events Muon_pt --filter 'nMuon >= 2'
+  arrowroot draw run7.root:Events 'sum(Muon_pt)' MET_pt --range 0:200
+  arrowroot draw 'data/run*.root:Events' MET_pt --by file --plot met.png
+"""
 
 _SKIM = """\
 Writes chosen entries and columns of many ROOT files to one file, in the order of the inputs, and counts what passes
@@ -30,8 +40,9 @@ examples:
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
-    """Add the command; ``add`` takes name, description and summary."""
+def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+    """Add the commands; ``add`` takes name, description and summary."""
+    _draw(add("draw", _DRAW, "a histogram of expressions"))
     skim = add("skim", _SKIM, "chosen entries and columns of many files, in one pass")
     skim.add_argument(
         "files",
@@ -93,6 +104,39 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     skim.add_argument("--json", action="store_true", help="say as JSON what was written, and the cut flow")
     add_style(skim, "as the input", "ROOT's", is_planned=False)
     add_storage(skim)
+
+
+def _draw(draw: argparse.ArgumentParser) -> None:
+    draw.add_argument("url", metavar="FILE[:TREE]", help="a ROOT file, URL, glob or @LIST")
+    draw.add_argument(
+        "expressions", metavar="EXPR", nargs="+", help="what is on the axis x, and on y: expressions"
+    )
+    add_filter(draw, "fill of the entries for which this holds")
+    add_define(draw)
+    draw.add_argument("--weight", metavar="TEXT", help="an expression")
+    draw.add_argument("--bins", metavar="N", type=positive, help="of each axis (default: 50, of two axes 20)")
+    draw.add_argument(
+        "--range",
+        metavar="LOW:HIGH",
+        action="append",
+        default=[],
+        type=_range,
+        help="of the axis x, and once more of y; without, all values are read once before",
+    )
+    draw.add_argument("--by", choices=("file",), help="a histogram for each file")
+    draw.add_argument("--plot", metavar="FILE", help="write a picture: .png, .svg or .pdf")
+    add_storage(draw)
+
+
+def _range(text: str) -> tuple[float, float]:
+    """Return both ends of LOW:HIGH."""
+    try:
+        low, high = (float(part) for part in text.split(":"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no LOW:HIGH, as 0:100 is") from None
+    if not low < high < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r}: the second end is not above the first one")
+    return low, high
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -104,6 +104,7 @@ def _show_column(tree: Tree, name: str, options: argparse.Namespace) -> None:
     shared = {
         "columns": [name],
         "filter": None,
+        "define": [],
         "n_entries": 10,
         "command": "head",
         "long": False,

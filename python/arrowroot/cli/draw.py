@@ -1,0 +1,147 @@
+"""`arrowroot draw`."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import arrowroot
+from arrowroot import InvalidRequestError
+from arrowroot import _terminal as terminal
+from arrowroot._render import printable
+from arrowroot._storage.filesets import fileset
+from arrowroot.cli import art, destinations
+from arrowroot.cli.arguments import definitions_of
+from arrowroot.cli.failures import EXIT_DONE
+from arrowroot.cli.target import storage_options
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from arrowroot import Histogram
+
+_COORDINATES = ("x", "y")
+#: Bins of one dimension, and of each of two.
+_N_BINS = (50, 20)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fill a histogram, or one for each file, and show it."""
+    expressions: Sequence[str] = options.expressions
+    if len(expressions) > len(_COORDINATES) or len(options.range) > len(expressions):
+        raise InvalidRequestError(
+            "draw: write one expression for x, or two for x and y, and a range for each at most"
+        )
+    if options.plot:
+        from arrowroot._pictures import style
+
+        style.check(options.plot)
+        destinations.check([("--plot", options.plot)], {})
+    axes = _axes(options, expressions)
+    files = _files(options)
+    scan = _scan(options, files, [])
+    of_axes: dict[str, Any] = dict(zip(_COORDINATES, expressions, strict=False))
+    wanted = arrowroot.Hist(*axes, **of_axes, weight=options.weight)
+    filled = scan.hist({"h": wanted}, by_sample=options.by is not None)["h"]
+    drawn = [("", filled)] if options.by is None else [(name, filled[name, ...]) for name in files]
+    for name, one in drawn:
+        _show(options, name, one)
+    if options.plot:
+        from arrowroot._pictures import drawn as pictures
+
+        title = options.url if options.filter is None else f"{options.url}, {options.filter}"
+        named = [(Path(name).name or expressions[0], one) for name, one in drawn]
+        pictures.draw(options.plot, title, named, expressions)
+    return EXIT_DONE
+
+
+def _files(options: argparse.Namespace) -> dict[str, Any]:
+    """Return each file as a sample of its name."""
+    files = fileset(options.url, None).files
+    return {file: {"files": [file if tree is None else f"{file}:{tree}"]} for file, tree in files}
+
+
+def _scan(options: argparse.Namespace, files: dict[str, Any], columns: list[str]) -> arrowroot.Scan:
+    storage: Any = storage_options(options)
+    return arrowroot.scan(
+        options.url if options.by is None else files,
+        columns=columns,
+        filter=options.filter,
+        define=definitions_of(options),
+        **storage,
+    )
+
+
+def _axes(options: argparse.Namespace, expressions: Sequence[str]) -> list[tuple[int, float, float]]:
+    """Return number of bins and ends of each axis; without a range, of all values: they are read for it."""
+    n_bins = options.bins or _N_BINS[len(expressions) - 1]
+    given: list[tuple[float, float] | None] = [
+        *options.range,
+        *[None] * (len(expressions) - len(options.range)),
+    ]
+    left = [text for text, one in zip(expressions, given, strict=True) if one is None]
+    found = iter(_ends(_scan(options, _files(options), [f"({text})" for text in left])) if left else [])
+    axes = []
+    for one in given:
+        low, high, is_integer = (*one, False) if one is not None else next(found)
+        if is_integer and options.bins is None and high - low < n_bins:
+            axes.append((int(high - low) + 1, low - 0.5, high + 0.5))  # a bin for each
+        elif one is None and low == high:
+            axes.append((n_bins, low - 0.5, high + 0.5))
+        else:
+            # The largest value belongs to the last bin, which does not have its upper end.
+            axes.append((n_bins, low, high if one is not None else high + 1e-6 * (high - low)))
+    return axes
+
+
+def _ends(scan: arrowroot.Scan) -> list[tuple[float, float, bool]]:
+    """Return the smallest and largest finite value of each column, and whether they are integers.
+
+    Raises: InvalidRequestError if there are none.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found: dict[str, tuple[float, float]] = {}
+    integers: set[str] = set()
+    for batch in scan:
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            while pa.types.is_nested(column.type):
+                column = column.flatten()  # noqa: PLW2901 - the items of a list, in lists too
+            if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+                column = column.cast(pa.uint8())  # noqa: PLW2901 - truth values; text is refused
+            if pa.types.is_integer(column.type):
+                integers.add(name)
+            ends = pc.min_max(column.filter(pc.is_finite(column))).as_py()
+            if ends["min"] is not None:
+                low, high = found.get(name, (ends["min"], ends["max"]))
+                found[name] = min(low, ends["min"]), max(high, ends["max"])
+    missing = next((name for name in scan.column_names if name not in found), None)
+    if missing is not None:
+        raise InvalidRequestError(f"draw: {missing[1:-1]}: there is no value to draw")
+    return [(*found[name], name in integers) for name in scan.column_names]
+
+
+def _show(options: argparse.Namespace, name: str, filled: Any) -> None:
+    what = " : ".join(printable(text) for text in options.expressions)
+    total = filled.sum(flow=True)
+    said = f"{getattr(total, 'value', total):,.6g} filled"
+    if options.filter is not None:
+        said += f", for which {printable(options.filter)}"
+    if name:
+        said += f", of {printable(Path(name).name)}"
+    print(terminal.Style(sys.stdout).headed(what, said))
+    print("\n".join(art.histogram(_as_of_root(filled), terminal.width())))
+
+
+def _as_of_root(filled: Any) -> Histogram:
+    """Return a histogram as a file of ROOT has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "drawn.root"
+        with arrowroot.create(path) as new:
+            new["h"] = filled
+        found: Histogram = arrowroot.open(path)["h"]
+    return found

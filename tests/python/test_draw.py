@@ -1,0 +1,69 @@
+"""``arrowroot draw`` fills what was asked for and draws it, in the terminal and in a file."""
+
+import awkward as ak
+import numpy as np
+import pytest
+
+import arrowroot as ar
+
+
+@pytest.fixture
+def file(tmp_path):
+    lists = [[float(j) for j in range(k % 4)] for k in range(40)]
+    for name in ("a", "b"):
+        ar.write(f"{tmp_path}/{name}.root:t", {"x": np.arange(40.0), "v": ak.Array(lists)})
+    return tmp_path / "a.root"
+
+
+def test_a_histogram_is_drawn_of_what_is_selected(file, arrowroot_command):
+    arguments = (
+        "v",
+        "--filter",
+        "x > 19",
+        "--define",
+        "w=0.5",
+        "--weight",
+        "w",
+        "--range",
+        "0:4",
+        "--bins",
+        "4",
+    )
+    text = arrowroot_command("draw", f"{file}:t", *arguments).stdout
+    lines = text.splitlines()
+    assert lines[0] == "v  15 filled, for which x > 19"
+    # Of 20 entries five have one item, five two, and five three, with half a weight each.
+    assert [line.split()[2] for line in lines[1:]] == ["7.5", "5", "2.5", "0"]
+
+
+def test_two_axes_have_the_range_of_all_values(file, arrowroot_command, tmp_path):
+    picture = tmp_path / "map.png"
+    text = arrowroot_command("draw", f"{file}:t", "x", "v", "--plot", str(picture)).stdout
+    assert text.splitlines()[0] == "x : v  60 filled"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_each_file_has_its_own(file, arrowroot_command, tmp_path):
+    picture = tmp_path / "both.svg"
+    text = arrowroot_command(
+        "draw", f"{file.parent}/*.root", "x + 1", "--by", "file", "--plot", str(picture)
+    ).stdout
+    assert [line for line in text.splitlines() if "filled" in line] == [
+        f"x + 1  40 filled, of {name}.root" for name in ("a", "b")
+    ]
+    assert picture.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("x", "v", "x"), "write one expression for x, or two"),
+        (("x", "--range", "3:1"), "the second end is not above"),
+        (("x", "--filter", "x > 99"), "there is no value to draw"),
+        (("x +",), "a column, a number or a text is expected"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(file, arrowroot_command, arguments, message):
+    done = arrowroot_command("draw", f"{file}:t", *arguments, check=False)
+    assert done.returncode != 0
+    assert message in done.stderr
