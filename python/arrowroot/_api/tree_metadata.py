@@ -150,7 +150,7 @@ class TreeMetadata:
 
     @property
     def aliases(self) -> dict[str, str]:
-        """Expressions by the names that ``TTree::SetAlias`` gave them. Filters and columns do not know these names."""
+        """Expressions by the names that ``TTree::SetAlias`` gave them. They are columns of scans."""
         return dict(self._native.aliases)
 
     @property
