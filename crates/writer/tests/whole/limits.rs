@@ -18,7 +18,8 @@ const N_ENTRIES: i64 = 10;
 
 /// A tree whose clusters have a batch of entries each, and whose record has less than so many bytes.
 fn table(file: &Arc<FileWriter>, max_record_bytes: u64) -> TableWriter {
-    let columns = schema().fields().iter().map(|field| TreeColumn {
+    let schema = schema();
+    let columns = schema.fields().iter().map(|field| TreeColumn {
         name: field.name().clone(),
         title: String::new(),
         data_type: data_type(field).unwrap(),
@@ -43,7 +44,7 @@ fn table(file: &Arc<FileWriter>, max_record_bytes: u64) -> TableWriter {
     };
     let format = TreeFormat::new(file, &columns.collect::<Vec<_>>(), settings).unwrap();
     let settings = TableSettings { flush, ..TableSettings::default() };
-    TableWriter::with_format(file, "T", &schema(), format, &settings).unwrap()
+    TableWriter::with_format(file, "T", &schema, format, &settings).unwrap()
 }
 
 #[test]
