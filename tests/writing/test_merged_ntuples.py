@@ -21,7 +21,7 @@ FIELDS = ["number", "list", "text", "pairs", "shown", "n_list"]
 def merged(output, inputs, columns="strict"):
     """Merge files; return the output's path."""
     with ar.create(output) as file:
-        merger = _native.Merger(file.native, columns=columns, rules=[])
+        merger = _native.Merger(file.native, columns=columns, rules=[], rebasket=False, provenance=False)
         for path in inputs:
             merger.add(Opening(*resolve([str(path)], {})).open())
         merger.finish()

@@ -162,7 +162,11 @@ class Dataset(ds.FileSystemDataset):  # type: ignore[misc]  # pyarrow has no typ
         filter: pc.Expression | None = None,  # noqa: A002 - pyarrow's word
         **options: Any,
     ) -> pa.Table:
-        """Read columns of the entries that a filter selects."""
+        """Read columns of the entries that a filter selects.
+
+        columns: names, or expressions of ``pyarrow.compute`` by new names; None for all.
+        filter: such an expression; None for all entries.
+        """
         if isinstance(columns, Mapping):
             return self.scanner(columns, filter, **options).to_table()
         return self._scan(columns, filter).read_all()
@@ -197,7 +201,13 @@ class Dataset(ds.FileSystemDataset):  # type: ignore[misc]  # pyarrow has no typ
         return pa.Table.from_batches([] if batch is None else [batch], scan.schema)[:n]
 
     def count_rows(self, filter: pc.Expression | None = None, **_: Any) -> int:  # noqa: A002 - pyarrow's word
-        """Count the entries that a filter selects, reading its columns alone; without one nothing is read."""
+        """Count the entries that a filter selects, reading its columns alone.
+
+        filter: an expression of ``pyarrow.compute``; None counts all, for which nothing is read.
+
+        >>> ar.dataset("events.root", "Events").count_rows()
+        100
+        """
         if filter is None and self._condition is None:
             first, end = self._range
             return end - first
@@ -216,7 +226,12 @@ class Dataset(ds.FileSystemDataset):  # type: ignore[misc]  # pyarrow has no typ
         return self._scan(columns, None, entries=pa.array(indices).to_numpy() + self._range[0]).read_all()
 
     def filter(self, expression: pc.Expression) -> Dataset:
-        """Return the data set of the entries that a filter selects."""
+        """Return the data set of the entries that a filter selects.
+
+        >>> import pyarrow.compute as pc
+        >>> ar.dataset("events.root", "Events").filter(pc.field("MET_pt") > 49).count_rows()
+        1
+        """
         both = expression if self._condition is None else self._condition & expression
         return Dataset(self._request, both, self._part)
 
@@ -244,7 +259,13 @@ class Dataset(ds.FileSystemDataset):  # type: ignore[misc]  # pyarrow has no typ
         return _in_memory(self).sort_by(sorting, **options)
 
     def join(self, right_dataset: ds.Dataset, *args: Any, **options: Any) -> ds.InMemoryDataset:
-        """Read all of it, and join it with another data set: see pyarrow's ``Dataset.join``."""
+        """Read all of it, and join it with another data set: see pyarrow's ``Dataset.join``, which takes no lists.
+
+        >>> weights = ar.dataset("weights.root", "Weights")
+        >>> events = ar.dataset("events.root", "Events", ["event", "MET_pt"])
+        >>> events.join(weights, "event").head(1)["weight"].to_pylist()
+        [1.0]
+        """
         return _in_memory(self).join(_in_memory(right_dataset), *args, **options)
 
     def join_asof(self, right_dataset: ds.Dataset, *args: Any, **options: Any) -> ds.InMemoryDataset:

@@ -280,9 +280,10 @@ class Scan:
     ) -> Histograms:
         """Fill histograms of the package ``hist`` in one pass, with the filter, definitions and entries of the scan.
 
-        histograms: by their names, each an :class:`arrowroot.Hist`. cuts: conditions by their names, one after the
-            other, for the histograms and for the cut flow. by_sample: each histogram gets an axis "dataset" in
-            front, with the names of :attr:`samples`; "sample" is a name that ``hist`` keeps for itself.
+        histograms: by their names, each an :class:`arrowroot.Hist`.
+        cuts: conditions by their names, one after the other, for the histograms and for the cut flow.
+        by_sample: each histogram gets an axis "dataset" in front, with the names of :attr:`samples`; "sample" is a
+            name that ``hist`` keeps for itself.
 
         Only what the expressions need is read, whatever columns the scan has.
 

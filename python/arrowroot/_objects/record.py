@@ -141,10 +141,15 @@ class Record:
             found = unread.member(factory, name, *inner)
             if found is not NotImplemented:
                 return found
-        found = self._as_root.get(name, self._members.get(name))
+        found = self._as_root.get(name)
         if not inner:
             return found
         return found._root_member(*inner) if isinstance(found, Record) else None  # noqa: SLF001 - its own class
+
+    def _member(self, name: str) -> Any:
+        """Return such a member, or else the class's own of that name."""
+        found = self._root_member(name)
+        return self._members.get(name) if found is None else found
 
     @property
     def own_members(self) -> dict[str, Any]:
@@ -204,7 +209,7 @@ class Record:
 
         Raises: CorruptFileError if there is none, or if the file says that it is something else.
         """
-        value: Any = self._root_member(name)
+        value = self._member(name)
         if getattr(value, "ndim", None) != 1:
             raise CorruptFileError(f"{self.class_name} without an array of numbers {name!r}")
         array: npt.NDArray[Any] = value
@@ -215,7 +220,7 @@ class Record:
 
         Raises: CorruptFileError if there is none, or if the file says that it is something else.
         """
-        value = self._root_member(name)
+        value = self._member(name)
         if not isinstance(value, int | float):
             raise CorruptFileError(f"{self.class_name} without a number {name!r}")
         return value

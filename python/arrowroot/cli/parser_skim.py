@@ -36,7 +36,7 @@ examples:
   arrowroot skim run7.root:Events --output 'mu.root=nMuon > 0' --output all.root
   arrowroot skim 'data/*.root:Events' out.root --lumi-mask Cert.json
   arrowroot skim 'data/*.root:Events' out.root --pick events.txt
-  arrowroot skim @files.txt out.root --tree Events --filter 'nMuon >= 2' --resume
+  arrowroot skim @files.txt out.root --filter 'nMuon >= 2' --resume
 """
 
 

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use super::basket::{Embedded, EmbeddedBasket};
 use super::branch::Branch;
-use super::objects::{Slot, read_array_head};
-use super::reading::Reading;
+use super::objects::{Objects, Slot, read_array_head};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::output::Output;
@@ -271,7 +270,7 @@ pub(super) struct BasketPointers {
 /// Reads the pointers to baskets, most of which are null.
 pub(super) fn read_embedded_baskets<'a>(
     cursor: &mut Cursor<'a>,
-    reading: &mut Reading<'a>,
+    objects: &mut Objects<'a>,
     n_baskets: i32,
 ) -> Result<BasketPointers> {
     let head = read_array_head(cursor)?;
@@ -289,7 +288,7 @@ pub(super) fn read_embedded_baskets<'a>(
         if index == n_slots {
             break;
         }
-        match reading.objects.slot(cursor)? {
+        match objects.slot(cursor)? {
             Slot::Null | Slot::Seen(_) => {}
             Slot::New { class: "TBasket", end, .. } => {
                 // A basket above fWriteBasket is a relic that ROOT does not look at either.

@@ -10,8 +10,7 @@ use super::baskets::{BasketTable, read_basket_table, read_embedded_baskets};
 use super::description::{BranchDescription, ClonesPart, ElementPart, ReadDescription};
 use super::ids::{BranchId, LeafId};
 use super::leaf::read_leaf_pointer;
-use super::objects::{Object, Slot, read_array_head};
-use super::pattern::Gap;
+use super::objects::{Gap, Object, Slot, read_array_head};
 use super::reading::Reading;
 use crate::codec::CompressionSetting;
 use crate::cursor::{Cursor, VersionFrame};
@@ -333,7 +332,7 @@ fn read_members<'a>(
     (rest.branches, rest.array_bits[0]) = read_branches(cursor, reading, id, depth + 1)?;
     (rest.leaves, rest.array_bits[1]) = read_leaves(cursor, reading)?;
     let (start, n_notes) = (cursor.position(), reading.objects.notes.len());
-    let pointers = read_embedded_baskets(cursor, reading, n_baskets.written)?;
+    let pointers = read_embedded_baskets(cursor, &mut reading.objects, n_baskets.written)?;
     branch.baskets = read_basket_table(cursor, n_baskets.written, n_baskets.items, rest.version, &pointers)?;
     reading.objects.notes.truncate(n_notes);
     reading.objects.note(start, Gap::Baskets { end: cursor.position() });
@@ -424,7 +423,7 @@ fn read_leaves<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result
     let head = read_array_head(cursor)?;
     let mut leaves = Vec::with_capacity(head.n_objects);
     for _ in 0..head.n_objects {
-        leaves.extend(read_leaf_pointer(cursor, reading)?);
+        leaves.extend(read_leaf_pointer(cursor, &mut reading.objects, &mut reading.leaves)?);
     }
     if let Some(end) = head.end {
         cursor.leave(end)?;

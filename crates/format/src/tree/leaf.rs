@@ -5,9 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use super::ids::LeafId;
-use super::objects::{Object, Slot};
-use super::pattern::Gap;
-use super::reading::Reading;
+use super::objects::{Gap, Object, Objects, Slot};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::output::Output;
@@ -360,15 +358,22 @@ impl LeafDescription {
     }
 }
 
+/// The leaves of a record so far, and those that it perhaps has: descriptions that are the same are taken from there.
+pub(super) struct Leaves<'a> {
+    pub(super) read: Vec<Leaf>,
+    pub(super) known: &'a [Leaf],
+}
+
 /// Reads a leaf whose class tag was read, up to `end`.
 pub(super) fn read_leaf<'a>(
     cursor: &mut Cursor<'a>,
-    reading: &mut Reading<'a>,
+    objects: &mut Objects<'a>,
+    leaves: &mut Leaves<'a>,
     class: &'a str,
     position: usize,
     end: Option<usize>,
 ) -> Result<LeafId> {
-    if reading.objects.leaf_depth > MAX_DEPTH {
+    if objects.leaf_depth > MAX_DEPTH {
         return Err(Error::corrupt(position, "leaves that count each other without end"));
     }
     let outer = cursor.version()?;
@@ -380,9 +385,9 @@ pub(super) fn read_leaf<'a>(
     let is_counter = cursor.u8()? != 0;
     let is_unsigned = cursor.u8()? != 0;
     // The counter may be written in full here, when its own branch comes later.
-    reading.objects.leaf_depth += 1;
-    let counter = read_leaf_pointer(cursor, reading).within(|| format!("leaf {}", name_text(name)));
-    reading.objects.leaf_depth -= 1;
+    objects.leaf_depth += 1;
+    let counter = read_leaf_pointer(cursor, objects, leaves).within(|| format!("leaf {}", name_text(name)));
+    objects.leaf_depth -= 1;
     let counter = counter?;
     if let Some(base_end) = base.end {
         cursor.leave(base_end)?;
@@ -415,20 +420,20 @@ pub(super) fn read_leaf<'a>(
         is_unsigned,
         counter,
     };
-    let known = reading.known_leaves.get(reading.leaves.len()).map(|known| &known.description);
+    let known = leaves.known.get(leaves.read.len()).map(|known| &known.description);
     let mut leaf = Leaf { description: rest.shared(name, title, known), n_values, limits: [0; 2] };
     let Some(end) = end.or(outer.end) else {
         return Err(Error::unsupported(position, format!("leaf {} without a byte count", leaf.name)));
     };
-    let id = LeafId(u32::try_from(reading.leaves.len()).map_err(|_| Error::corrupt(position, "too many leaves"))?);
+    let id = LeafId(u32::try_from(leaves.read.len()).map_err(|_| Error::corrupt(position, "too many leaves"))?);
     let limit_bytes = usize::from(leaf.limit_bytes());
     if cursor.position() + 2 * limit_bytes <= end {
-        reading.objects.note(cursor.position(), Gap::Limits(id, limit_bytes));
+        objects.note(cursor.position(), Gap::Limits(id, limit_bytes));
         leaf.limits = read_limits(cursor, limit_bytes)?;
     }
     cursor.leave(end)?;
-    reading.leaves.push(leaf);
-    reading.objects.remember(position, Object::Leaf(id));
+    leaves.read.push(leaf);
+    objects.remember(position, Object::Leaf(id));
     Ok(id)
 }
 
@@ -442,13 +447,17 @@ pub(super) fn read_limits(cursor: &mut Cursor<'_>, limit_bytes: usize) -> Result
 }
 
 /// Reads a pointer to a leaf: null, a leaf seen before, or a leaf written here.
-pub(super) fn read_leaf_pointer<'a>(cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<Option<LeafId>> {
-    match reading.objects.slot(cursor)? {
+pub(super) fn read_leaf_pointer<'a>(
+    cursor: &mut Cursor<'a>,
+    objects: &mut Objects<'a>,
+    leaves: &mut Leaves<'a>,
+) -> Result<Option<LeafId>> {
+    match objects.slot(cursor)? {
         Slot::Null => Ok(None),
         Slot::Seen(Some(Object::Leaf(id))) => Ok(Some(id)),
         Slot::Seen(_) => Ok(None),
         Slot::New { class, position, end } if class.starts_with("TLeaf") => {
-            read_leaf(cursor, reading, class, position, end).map(Some)
+            read_leaf(cursor, objects, leaves, class, position, end).map(Some)
         }
         Slot::New { class, position, .. } => {
             Err(Error::corrupt(position, format!("a leaf was expected, this is a {class}")))

@@ -11,7 +11,6 @@ mod ids;
 mod leaf;
 mod objects;
 mod optimize;
-mod pattern;
 mod reading;
 mod record;
 mod schema;

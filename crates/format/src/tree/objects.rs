@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::ids::{BranchId, LeafId};
-use super::pattern::{Gap, Note};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::output::{Frame, Output};
@@ -33,6 +32,34 @@ pub(super) enum Object {
     Leaf(LeafId),
     /// The `TBranchRef` of the tree.
     References,
+}
+
+/// Bytes of a branch's record that differ from file to file.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Gap {
+    /// A byte count, and where its object ends.
+    Frame { end: usize },
+    /// Where the class of the object was named.
+    Class,
+    /// Where another object is.
+    Reference(Object),
+    /// Something by which a branch is not told: a class that is named here, or an object that is no branch and no leaf.
+    Other,
+    /// Numbers of so many bytes.
+    Numbers(usize),
+    /// `fMaximum` of a `TBranchElement`.
+    Maximum,
+    /// Both limits of a leaf, of so many bytes each.
+    Limits(LeafId, usize),
+    /// The pointers to the baskets, and the arrays.
+    Baskets { end: usize },
+}
+
+/// A gap in the record of a tree.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Note {
+    pub(super) at: usize,
+    pub(super) gap: Gap,
 }
 
 /// The classes, branches and leaves of a record so far.

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use super::branch::{Branch, MAX_DEPTH};
 use super::description::BranchDescription;
 use super::ids::BranchId;
-use super::leaf::Leaf;
+use super::leaf::Leaves;
 use super::objects::Objects;
-use super::pattern::Pattern;
-use super::schema::TreeSchema;
+use super::schema::{Pattern, TreeSchema};
 use crate::cursor::Cursor;
 
 /// Collected while a record is read.
@@ -19,10 +18,9 @@ pub(super) struct Reading<'a> {
     pub(super) branches: Vec<Option<Branch>>,
     /// True if a branch is in a list already: a second place would make walks over the tree endless.
     pub(super) is_listed: Vec<bool>,
-    pub(super) leaves: Vec<Leaf>,
-    /// The branches and leaves that the record perhaps has: descriptions that are the same are taken from there.
+    pub(super) leaves: Leaves<'a>,
+    /// The branches that the record perhaps has: descriptions that are the same are taken from there.
     pub(super) known_branches: &'a [Arc<BranchDescription>],
-    pub(super) known_leaves: &'a [Leaf],
     known_patterns: &'a [Option<Arc<Pattern>>],
     /// The other branches, and where they are.
     pub(super) read_anew: Vec<(BranchId, Range<usize>)>,
@@ -36,9 +34,8 @@ impl<'a> Reading<'a> {
             objects: Objects::new(key_bytes),
             branches: Vec::new(),
             is_listed: Vec::new(),
-            leaves: Vec::new(),
+            leaves: Leaves { read: Vec::new(), known: known.map_or(&[], |known| &known.leaves) },
             known_branches: known.map_or(&[], |known| &known.branches),
-            known_leaves: known.map_or(&[], |known| &known.leaves),
             known_patterns: known.map_or(&[], |known| &known.patterns),
             read_anew: Vec::new(),
             undescribed: Arc::default(),
@@ -79,6 +76,6 @@ impl<'a> Reading<'a> {
     pub(super) fn reserve(&mut self, n_branches: usize) {
         self.branches.reserve(n_branches);
         self.is_listed.reserve(n_branches);
-        self.leaves.reserve(n_branches);
+        self.leaves.read.reserve(n_branches);
     }
 }

@@ -268,7 +268,7 @@ impl TreeRecord {
         }
         let branches: Option<Vec<Branch>> = std::mem::take(&mut reading.branches).into_iter().collect();
         record.branches = branches.ok_or_else(|| Error::corrupt(0, "a branch that contains itself"))?;
-        record.leaves = std::mem::take(&mut reading.leaves);
+        record.leaves = std::mem::take(&mut reading.leaves.read);
         if let Some(known) = known.filter(|known| known.is_of(&record)) {
             record.branches_of_leaves = Arc::clone(&known.branches_of_leaves);
             return Ok((record, true));

@@ -10,7 +10,6 @@ use format::rntuple::{
 };
 
 use super::pages::WrittenPage;
-use super::{BLOB_CLASS, MAX_KEY_BYTES};
 use crate::codec::Codec;
 use crate::error::{Error, Result};
 use crate::file::FileWriter;
@@ -18,6 +17,10 @@ use crate::file::FileWriter;
 /// A page list of about so many bytes is the last of its cluster group, so who reads some entries need not read the list
 /// of all. ROOT has one group for all clusters, unless it is told otherwise.
 pub const GROUP_BYTES: usize = 1 << 20;
+/// The class of the records of envelopes and pages. Source: `kBlobClassName` of `RMiniFile.cxx` (ROOT 6.40).
+const BLOB_CLASS: &str = "RBlob";
+/// Longest payload of such a record. Source: `RNTupleWriteOptions::fMaxKeySize` (ROOT 6.40).
+pub(super) const MAX_KEY_BYTES: u64 = 1 << 30;
 /// Bytes of a page, and of a column without pages, in a page list.
 const PAGE_BYTES: usize = 16;
 const COLUMN_BYTES: usize = 24;

@@ -56,10 +56,6 @@ use record::PagesRecord;
 pub const MAX_PAGE_BYTES: usize = 512 << 20;
 /// Bytes of pages from which on a task is worth a thread's while.
 const TASK_BYTES: usize = 64 << 10;
-/// The class of the records of envelopes and pages. Source: `kBlobClassName` of `RMiniFile.cxx` (ROOT 6.40).
-const BLOB_CLASS: &str = "RBlob";
-/// Longest payload of such a record. Source: `RNTupleWriteOptions::fMaxKeySize` (ROOT 6.40).
-const MAX_KEY_BYTES: u64 = 1 << 30;
 /// The name of the writer that the RNTuple records.
 const WRITER: &str = concat!("arrowroot ", env!("CARGO_PKG_VERSION"));
 

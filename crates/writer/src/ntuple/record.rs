@@ -2,7 +2,7 @@
 
 use arrowroot_format::container::Datime;
 
-use super::{MAX_KEY_BYTES, metadata};
+use super::metadata::{self, MAX_KEY_BYTES};
 use crate::appender::Appender;
 use crate::error::Result;
 

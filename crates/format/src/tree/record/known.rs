@@ -6,8 +6,7 @@ use super::TreeRecord;
 use crate::tree::branch::Branch;
 use crate::tree::description::BranchDescription;
 use crate::tree::leaf::{Leaf, LeafKind};
-use crate::tree::pattern::Pattern;
-use crate::tree::schema::TreeSchema;
+use crate::tree::schema::{Pattern, TreeSchema};
 
 impl TreeSchema {
     /// That of a record.

@@ -320,7 +320,7 @@ impl TreeRecord {
         self.array_bits[1] = head.bits;
         self.listed_leaves.reserve(head.n_objects);
         for _ in 0..head.n_objects {
-            self.listed_leaves.extend(read_leaf_pointer(cursor, reading)?);
+            self.listed_leaves.extend(read_leaf_pointer(cursor, &mut reading.objects, &mut reading.leaves)?);
         }
         if let Some(end) = head.end {
             cursor.leave(end)?;
