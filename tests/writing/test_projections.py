@@ -323,3 +323,15 @@ def test_members_of_pairs_have_the_names_of_the_data_and_variants_no_flat_name(t
         tree = file["Events"]
         assert list(tree.projections) == ["x_p_a", "x_p_b"]
         assert tree.to_arrow(["x_p_a", "x_p_b"]).to_pydict() == {"x_p_a": [1, 3], "x_p_b": [[2.5], []]}
+
+
+# ROOT projects no member of a `unique_ptr` but into a list.
+@pytest.mark.parametrize(
+    ("nullable", "expected"), [("optional", {"x_a": [1, 3]}), ("unique_ptr", {"x_a": [[1], [3]]})]
+)
+def test_members_of_an_optional_pair_whose_values_are_all_there_have_flat_names(tmp_path, nullable, expected):
+    data = pa.table({"x": pa.array([{"a": 1, "b": 2.5}, {"a": 3, "b": 4.5}])})
+    types = {"x": f"std::{nullable}<std::pair<std::int64_t, double>>"}
+    ar.write(f"{tmp_path}/t.root:Events", data, layout="rntuple", types=types, projections="flat")
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["Events"].to_arrow(["x_a"]).to_pydict() == expected

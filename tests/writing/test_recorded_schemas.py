@@ -84,6 +84,17 @@ def test_batches_and_chosen_entries_are_put_together_as_the_whole_is(tmp_path, l
     assert some.schema.equals(table.schema)
 
 
+def test_a_union_that_is_none_inside_of_a_record_comes_back(tmp_path):
+    """It says by its alternatives that it is missing: its field is none that takes nulls."""
+    values = [pa.array([1, None], pa.int64()), pa.array(["a"])]
+    union = pa.UnionArray.from_dense(pa.array([0, 1, 0], pa.int8()), pa.array([0, 0, 1], pa.int32()), values)
+    field = pa.field("v", union.type, nullable=False)
+    table = pa.table({"x": pa.StructArray.from_arrays([union], fields=[field])})
+    ar.write(f"{tmp_path}/t.root:E", table, layout="rntuple")
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["E"].to_arrow().equals(table)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_nulls_are_stored_wherever_data_without_a_schema_have_them(tmp_path, layout):
     dictionary = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int8()), pa.array(["a", None]))

@@ -14,6 +14,7 @@ use arrow_buffer::{
     ArrowNativeType, BooleanBuffer, Buffer, IntervalDayTime, IntervalMonthDayNano, NullBuffer, OffsetBuffer,
     ScalarBuffer,
 };
+use arrow_data::ArrayData;
 use arrow_schema::{DataType as ArrowType, Field, Fields, IntervalUnit, UnionFields, UnionMode};
 use arrow_select::take::take;
 
@@ -327,6 +328,13 @@ impl Restoring<'_> {
     fn members(&self, members: &StructArray, fields: &Fields) -> Result<StructArray> {
         let columns = members.columns().iter().zip(fields).map(|(column, field)| self.field(column, field));
         let columns = columns.collect::<Result<Vec<_>>>()?;
+        if fields.iter().any(|field| !field.is_nullable() && matches!(field.data_type(), ArrowType::Union(..))) {
+            // A union says by its alternatives what is missing, which `try_new` refuses.
+            let data = ArrayData::builder(ArrowType::Struct(fields.clone())).len(members.len());
+            let data = data.nulls(members.nulls().cloned());
+            let data = data.child_data(columns.iter().map(Array::to_data).collect()).build();
+            return Ok(StructArray::from(data.map_err(self.wrong())?));
+        }
         StructArray::try_new_with_length(fields.clone(), columns, members.nulls().cloned(), members.len())
             .map_err(self.wrong())
     }

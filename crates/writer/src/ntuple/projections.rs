@@ -50,10 +50,14 @@ fn invalid(what: String) -> Error {
 }
 
 /// Adds Arrow's names of the members in a field, at any depth.
-fn name_members(schema: &Schema, names: &mut Names, data_type: &DataType, id: FieldId) {
-    let inside = schema.at(id).children();
+fn name_members(schema: &Schema, names: &mut Names, data_type: &DataType, mut id: FieldId) {
+    let mut inside = schema.at(id).children();
     match data_type {
         DataType::Struct(members) => {
+            // Values that are all there may be optional.
+            while let ([item], Role::Collection) = (inside, schema.at(id).role()) {
+                (id, inside) = (*item, schema.at(*item).children());
+            }
             for ((name, member), &field) in members.iter().zip(inside) {
                 names.entry((Some(id), stored_name(name))).or_insert(field);
                 name_members(schema, names, member, field);
