@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from arrowroot_lab.location import Location
 from arrowroot_lab.store import Store
 
-from . import adl, formats, kinds, layouts, parallel, parquet, reading, remote, servers, writing
+from . import adl, formats, kinds, layouts, merging, parallel, parquet, reading, remote, servers, writing
 from .pages import REPOSITORY
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ FIGURES: dict[str, Callable[[Store], list[Block]]] = {
     "adl": adl.blocks,
     "layouts": layouts.blocks,
     "parquet": parquet.blocks,
+    "merging": merging.blocks,
 }
 
 

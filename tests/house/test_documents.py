@@ -98,6 +98,7 @@ def test_the_page_of_settings_has_all_variables():
         (MEASURED, "bench"),
         (REPOSITORY / "docs" / "lab" / "adl.md", "adl"),
         (REPOSITORY / "docs" / "layouts.md", "figures"),
+        (REPOSITORY / "docs" / "merging.md", "merging"),
         *((REPOSITORY / "docs" / "parquet.md", f"parquet-{part}") for part in ("sizes", "one", "all")),
         *((MEASURED, f"bench-{name}") for name in ("formats", "kinds", "remote", "servers", "tune", "write")),
         *((REPOSITORY / "docs" / "parallel.md", f"bench-parallel-{part}") for part in parallel.TABLES),

@@ -9,7 +9,18 @@ from arrowroot_lab.campaign.read import read
 from arrowroot_lab.store import Store
 from campaigns.parallel_output import cases as cases_of_parallel
 from campaigns.tables import __main__ as figures
-from campaigns.tables import adl, formats, kinds, parallel, parquet, reading, remote, servers, writing
+from campaigns.tables import (
+    adl,
+    formats,
+    kinds,
+    merging,
+    parallel,
+    parquet,
+    reading,
+    remote,
+    servers,
+    writing,
+)
 from campaigns.tables.pages import REPOSITORY, Block
 from tests.house.made_results import result
 from tests.recorded import session
@@ -80,6 +91,31 @@ def test_parquet_is_beside_both_formats_on_one_thread_and_on_all(store):
     behind = "10 numbers (1.3 times); nano zstd, filter, sorted (3.0 times)."
     assert one.splitlines()[-1] == f"Parquet is ahead of the TTree in 2 of 3: nano zstd, {behind}"
     assert one.splitlines()[-3] == "Parquet is ahead of the RNTuple in 0 of 3: none."
+
+
+def test_merging_is_beside_copying_and_hadd(store):
+    def case(engine, ms, start_ms=0, dataset="100 trees of 2 MB"):
+        details = {"start_wall_ns": start_ms * 10**6, "start_cpu_ns": start_ms * 10**6 // 2}
+        sample = {
+            "wall_ns": ms * 10**6,
+            "cpu_ns": ms * 10**6 // 2,
+            "peak_rss_bytes": 80_000_000,
+            "details": details,
+        }
+        return result("merging", engine, "merge", [sample], dataset=dataset)
+
+    results = [
+        case("limit", 100), case("arrowroot", 120), case("hadd", 2000, 600), case("hadd -j 2", 2500, 600),
+        case("limit", 10, dataset="40 x 1000 histograms"), case("arrowroot", 30, dataset="40 x 1000 histograms"),
+    ]  # fmt: skip
+    (text,) = told(store, merging.blocks, results)
+    assert text.startswith(f"Measured on {WHERE}. Medians of 1, warm page cache, ms.\n\n| inputs | time |")
+    assert text.splitlines()[4:] == [
+        "| 100 trees of 2 MB | CPU | 50 | 60 | 1000 | 1250 |  | 300 | 1.20 | 1.3 | yes | 80 |",
+        "| 100 trees of 2 MB | wall | 100 | 120 | 2000 | 2500 |  | 600 | 1.20 | 1.3 | yes | 80 |",
+        "| 40 x 1000 histograms | CPU | 5 | 15 |  |  |  |  | 3.00 | 2.0 | **no** | 80 |",
+        "| 40 x 1000 histograms | wall | 10 | 30 |  |  |  |  | 3.00 | 2.0 | **no** | 80 |",
+    ]
 
 
 def test_of_a_case_whose_data_were_made_anew_the_newest_result_counts(store):
