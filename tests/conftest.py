@@ -9,7 +9,7 @@ os.environ.pop("COLUMNS", None)
 
 
 #: Rooms of tests that ``--quick`` leaves out, as they ask ROOT or servers,
-_WITH_JUDGES = {"conformance", "differential", "judge", "remote", "servers"}
+_WITH_JUDGES = {"analyses", "conformance", "differential", "judge", "remote", "servers"}
 #: and files of others that do, start many processes, or take long.
 _SLOW = {
     "lab": {
