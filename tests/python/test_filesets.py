@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -145,6 +147,30 @@ def test_a_list_names_files_one_a_line(folder):
     assert len(ar.partitions("@files.txt", "T", ["x"])) == 3  # one file has no entries
     (folder / "@odd.root").write_bytes((folder / "a.root").read_bytes())
     assert ar.scan("@odd.root", "T").num_entries == 5
+
+
+@pytest.mark.parametrize("given", FILESETS.values(), ids=FILESETS)
+def test_samples_are_read_from_a_file_of_json(folder, given):
+    (folder / "samples.json").write_text(f"\n {json.dumps(given)}")
+    scans = [ar.scan(one, "T", ["x"], origin="sample") for one in ("@samples.json", given)]
+    assert scans[0].to_arrow().equals(scans[1].to_arrow())
+    assert scans[0].samples == scans[1].samples
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"tt": ["a.root"', "@s.json: no samples in JSON, as"),
+        ('{"tt": ' + "[" * 200_000, "@s.json: no samples in JSON, as"),
+        ('{"tt": 3}', "expected a path or URL"),
+        ('{"tt": {"files": ["@s.json"]}}', "@s.json: samples, which stand alone"),
+    ],
+)
+def test_samples_that_cannot_be_meant_are_refused(folder, text, message):
+    (folder / "s.json").write_text(text)
+    with pytest.raises(ar.InvalidRequestError, match=message):
+        ar.scan("@s.json", "T")
 
 
 @pytest.mark.usefixtures("folder")

@@ -61,7 +61,8 @@ def scan(
 
     paths: a path, a glob ("data/**/*.root", in natural order), "@files.txt", which lists some, one a line, or a list of
         them; each may name its tree, "FILE:TREE", or be the key of a mapping to it. Or samples by their names, as
-        coffea's filesets: ``{"tt": {"files": ["tt/*.root"], "metadata": {"xsec": 832}}}``.
+        coffea's filesets: ``{"tt": {"files": ["tt/*.root"], "metadata": {"xsec": 832}}}``, or "@samples.json" with
+        such.
     tree: the tree of the files that don't name one; may be left out if the first file has only one.
     entries: as for :meth:`Tree.scan`, with entry numbers that count on from file to file. Events of an
         :class:`EventList` are looked for in all files. Entries that go back and forth between files are all

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,11 +40,13 @@ class Fileset(NamedTuple):
 
 
 def fileset(paths: Files, tree: str | None) -> Fileset:
-    """Return the files of places, globs, lists ("@files.txt") and samples, in the order given.
+    """Return the files of places, globs, lists ("@files.txt", "@samples.json") and samples, in the order given.
 
     Raises: what ``expand`` raises; NoSuchFileError or StorageError for a list that cannot be read.
     """
     refuse_open(paths)
+    if isinstance(paths, str) and _is_list(paths):
+        paths = _listed(paths.removeprefix(LIST))
     if not isinstance(paths, Mapping) or all(isinstance(value, str) for value in paths.values()):
         files = _files_of(paths, tree)
         return Fileset(files, [""] * len(files), {})
@@ -82,7 +85,13 @@ def _files_of(paths: Files, tree: str | None) -> list[tuple[str, str | None]]:
         return expand({place: _tree_of(place, said) for place, said in paths.items()}, tree)
     every: list[Location] = []
     for path in each(paths):
-        every += _lines_of(path.removeprefix(LIST)) if isinstance(path, str) and _is_list(path) else [path]
+        if not (isinstance(path, str) and _is_list(path)):
+            every.append(path)
+            continue
+        listed = _listed(path.removeprefix(LIST))
+        if isinstance(listed, Mapping):
+            raise InvalidRequestError(f"{path}: samples, which stand alone, not among other files")
+        every += listed
     return expand(every, tree)
 
 
@@ -107,8 +116,11 @@ def _is_list(path: str) -> bool:
     return path.startswith(LIST) and not os.path.exists(path)  # noqa: PTH110 - text
 
 
-def _lines_of(path: str) -> list[str]:
-    """Return the places in a list; empty lines, and those that begin with "#", are passed over."""
+def _listed(path: str) -> list[str] | Mapping[str, Any]:
+    """Return the places in a list, or the samples, if it is written in JSON.
+
+    Empty lines, and those that begin with "#", are passed over.
+    """
     try:
         with Path(path).open("rb") as file:
             content = file.read(_MAX_LIST_BYTES + 1)
@@ -118,5 +130,11 @@ def _lines_of(path: str) -> list[str]:
         raise StorageError(f"{LIST}{path}: {error.strerror}") from error
     if len(content) > _MAX_LIST_BYTES or b"\0" in content:
         raise InvalidRequestError(f"{LIST}{path}: no list of files, one a line")
+    if content.lstrip().startswith(b"{"):
+        try:
+            samples: Mapping[str, Any] = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise InvalidRequestError(f"{LIST}{path}: no samples in JSON, as {_FORM}: {error}") from None
+        return samples
     lines = (line.strip() for line in os.fsdecode(content).splitlines())
     return [line for line in lines if line and not line.startswith("#")]
