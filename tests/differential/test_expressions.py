@@ -44,9 +44,9 @@ def test_values_are_those_of_rdataframe(expressions, name):
 
 
 @pytest.mark.parametrize("name", ["T", "N"])
-def test_histograms_are_those_of_rdataframe(expressions, name):
+def test_histograms_are_those_of_rdataframe(expressions, name, tmp_path):
     tree = ar.open(expressions / "selections.root")[name]
-    made = tree.scan(define={"p": "x * y"}).hist(
+    made = tree.scan(define={"p": "x * y", "sign": "n % 2 == 1 ? 1 : n > 2 ? -1 : 0"}).hist(
         {
             "x": ar.Hist((20, -3, 3), x="x"),
             "list": ar.Hist((10, -5, 5), x="v"),
@@ -55,12 +55,28 @@ def test_histograms_are_those_of_rdataframe(expressions, name):
                 (10, -5, 5), x="p", weight="y", cut="two", variations={"up": {"weight": "1.1 * y"}}
             ),
             "plane": ar.Hist((4, -2, 2), (3, 0, 6), x="x", y="y", weight="u"),
+            "profile": ar.Hist((20, -3, 3), x="x", mean="y"),
+            "profile with signs": ar.Hist((10, -5, 5), x="v", mean="y", weight="sign"),
+            "profile plane": ar.Hist((4, -2, 2), (3, 0, 6), x="x", y="y", mean="p", cut="two"),
         },
         cuts={"some": "n > 0", "two": "n >= 2"},
     )
     made["up"] = made["cut"]["up", :]
     made["cut"] = made["cut"]["nominal", :]
+    with ar.create(tmp_path / "made.root") as file:
+        for which, filled in made.items():
+            file[which] = filled
+    saved = ar.open(tmp_path / "made.root")
     for which, (contents, errors) in expressions.expected["histograms"].items():
+        if which.startswith("profile"):
+            profile = saved[which]
+            assert profile.class_name == ("TProfile2D" if "plane" in which else "TProfile")
+            assert made[which].values().tolist() == profile.values().tolist()
+            # Spreads are small differences of large sums.
+            close = {"rel": 1e-9, "abs": 1e-9, "nan_ok": True}
+            assert profile.values(flow=True).flatten(order="F").tolist() == pytest.approx(contents, **close)
+            assert profile.errors(flow=True).flatten(order="F").tolist() == pytest.approx(errors, **close)
+            continue
         # ROOT's bins go along the first axis first.
         found = made[which].values(flow=True).flatten(order="F")
         variances = made[which].variances(flow=True).flatten(order="F")

@@ -90,6 +90,12 @@ def _histograms(tree: Any) -> dict[str, list[list[float]]]:
         "cut": cut.Histo1D(("", "", 10, -5.0, 5.0), "p", "y"),
         "up": up.Histo1D(("", "", 10, -5.0, 5.0), "p", "w2"),
         "plane": frame.Histo2D(("", "", 4, -2.0, 2.0, 3, 0.0, 6.0), "x", "y", "u"),
+        "profile": frame.Profile1D(("", "", 20, -3.0, 3.0), "x", "y"),
+        # Sums of weights become 0 on the way.
+        "profile with signs": frame.Define("sign", "n % 2 ? 1. : n > 2 ? -1. : 0.").Profile1D(
+            ("", "", 10, -5.0, 5.0), "v", "y", "sign"
+        ),
+        "profile plane": cut.Profile2D(("", "", 4, -2.0, 2.0, 3, 0.0, 6.0), "x", "y", "p"),
     }
     return {name: _bins(found) for name, found in made.items()}
 

@@ -1,5 +1,7 @@
 """``arrowroot draw`` fills what was asked for and draws it, in the terminal and in a file."""
 
+import json
+
 import awkward as ak
 import numpy as np
 import pytest
@@ -54,10 +56,49 @@ def test_each_file_has_its_own(file, arrowroot_command, tmp_path):
     assert picture.read_text().startswith("<?xml")
 
 
+def test_each_sample_has_its_own(file, arrowroot_command, tmp_path):
+    samples = {"left": [str(file)], "both/of": {"files": [f"{tmp_path}/*.root"], "metadata": {"xsec": 2}}}
+    (tmp_path / "samples.json").write_text(json.dumps(samples))
+    picture = tmp_path / "samples.png"
+    arguments = ["x", "--by", "sample", "--tree", "t", "--plot", str(picture)]
+    text = arrowroot_command("draw", f"@{tmp_path}/samples.json", *arguments).stdout
+    assert [line for line in text.splitlines() if "filled" in line] == [
+        "x  40 filled, of left",
+        "x  80 filled, of both/of",
+    ]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("expressions", [["v:x"], ["x", "v"], ["v : x > 9 ? x : x"]])
+def test_a_profile_has_means_and_their_errors(file, arrowroot_command, tmp_path, expressions):
+    picture = tmp_path / "profile.svg"
+    arguments = [*expressions, "--profile", "--range", "0:8", "--bins", "2", "--plot", str(picture)]
+    text = arrowroot_command("draw", f"{file}:t", *arguments).stdout
+    lines = text.splitlines()
+    assert lines[0].startswith("mean of v in bins of x")
+    assert lines[0].endswith("60 filled")
+    # The items are 0, 0, 1, 0, 1, 2 in each four entries: their spread is the root of 5/9, with six of them.
+    assert [line.split()[2:5] for line in lines[1:]] == [["0.666667", "±", "0.304"]] * 2
+    assert "mean of v" in picture.read_text()
+
+
+def test_a_profile_of_two_axes_is_a_map(file, arrowroot_command):
+    text = arrowroot_command(
+        "draw", f"{file}:t", "v*v:v:x", "--profile", "--bins", "3", "--weight", "2"
+    ).stdout
+    lines = text.splitlines()
+    assert lines[0] == "mean of v*v in bins of x : v  120 filled"
+    assert [line.split()[-3::2] for line in lines[3:]] == [["4", "0"], ["1", "0"], ["0", "0"]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("x", "v", "x"), "write one expression for x, or two"),
+        (("x", "--profile"), "and one more for --profile"),
+        (("v:x", "--profile", "--range", "0:1", "--range", "0:1"), "a range for each axis at most"),
+        (("x:",), "write one expression for x"),
+        (("x", "--by", "sample"), "the files have no samples"),
         (("x", "--range", "3:1"), "the second end is not above"),
         (("x", "--filter", "x > 99"), "there is no value to draw"),
         (("x +",), "a column, a number or a text is expected"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from arrowroot._errors import InvalidRequestError
 from arrowroot._expressions.lists import Items, Problem, aligned, of_arrow, truth
-from arrowroot._histograms.wanted import Hist
+from arrowroot._histograms.wanted import N_SUMS, Hist
 from arrowroot._render import shown
 from arrowroot._select.cuts import Cut
 
@@ -40,11 +40,15 @@ class Filling:
     ) -> None:
         """``samples``: the names of the samples, if histograms have an axis of them.
 
-        Raises: InvalidRequestError for what is no histogram, and cuts that are not there.
+        Raises: InvalidRequestError for what is no histogram, and cuts or samples that are not there.
         """
         if not hasattr(wanted, "items") or not all(isinstance(one, Hist) for one in wanted.values()):
             raise InvalidRequestError(
                 f'hist: expected histograms by names, {{"m": ar.Hist((20, 0, 100), x="m")}}, got {shown(wanted)}'
+            )
+        if samples is not None and not samples:
+            raise InvalidRequestError(
+                'hist: by_sample: the files have no samples: scan {"name": {"files": [...]}} or "@samples.json"'
             )
         for name, one in wanted.items():
             if one.cut is not None and one.cut not in cuts:
@@ -72,6 +76,7 @@ class Filling:
             for name, wanted in self._wanted.items():
                 mask = passed[wanted.cut] if wanted.cut is not None else None
                 self._fill_one(name, batch, values, mask, samples)
+        self.made.update({name: wanted.finished(self.made[name]) for name, wanted in self._wanted.items()})
         return self.made
 
     def _passed(self, batch: pa.RecordBatch, values: dict[str, Items]) -> dict[str, Mask]:
@@ -99,8 +104,7 @@ class Filling:
     ) -> None:
         wanted = self._wanted[name]
         for variation, expressions in wanted.fills():
-            names = [*wanted.coordinates, *(["weight"] if "weight" in expressions else [])]
-            parts = [_value(expressions[one], batch, values) for one in names]
+            parts = [_value(text, batch, values) for text in expressions.values()]
             # The number of the entry goes along with each item: the cut and the sample are of entries.
             rows = Items(np.arange(batch.num_rows))
             try:
@@ -112,7 +116,7 @@ class Filling:
                 keeps = valid if keeps is None else keeps & valid
             if keeps is not None:
                 data, row = [np.broadcast_to(one, row.shape)[keeps] for one in data], row[keeps]
-            given = dict(zip(names, data, strict=True))
+            given = dict(zip(expressions, data, strict=True))
             front: list[Any] = []
             if samples is not None:
                 self._fill_by_sample(name, variation, given, row, samples)
@@ -142,13 +146,15 @@ def _value(text: str, batch: pa.RecordBatch, values: dict[str, Items]) -> Items:
 
 
 def _fill(histogram: Any, front: list[str], given: dict[str, Any]) -> None:
-    weight = given.pop("weight", None)
-    arrays = [np.asarray(data, dtype=np.float64) for data in given.values()]
-    n = max((len(one) for one in arrays if one.ndim), default=0)
+    arrays = {name: np.asarray(data, dtype=np.float64) for name, data in given.items()}
+    n = max((len(one) for one in arrays.values() if one.ndim), default=0)
     if n == 0:
         return
-    arrays = [np.broadcast_to(one, (n,)) for one in arrays]
-    options = (
-        {} if weight is None else {"weight": np.broadcast_to(np.asarray(weight, dtype=np.float64), (n,))}
-    )
-    histogram.fill(*front, *arrays, **options)
+    arrays = {name: np.broadcast_to(one, (n,)) for name, one in arrays.items()}
+    weight, mean = arrays.pop("weight", None), arrays.pop("mean", None)
+    if mean is not None:
+        weight = np.ones(n) if weight is None else weight
+        for number in range(N_SUMS):
+            histogram.fill(*front, *arrays.values(), number, weight=weight * mean**number)
+    else:
+        histogram.fill(*front, *arrays.values(), **({} if weight is None else {"weight": weight}))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._errors import InvalidRequestError, missing_library
+from arrowroot._errors import FilterError, InvalidRequestError, missing_library
+from arrowroot._expressions.tokens import Cutter
+from arrowroot._objects.profile import fill_means
 from arrowroot._render import shown
 
 if TYPE_CHECKING:
@@ -12,6 +15,8 @@ if TYPE_CHECKING:
 
 NOMINAL = "nominal"
 _COORDINATES = ("x", "y", "z")
+#: Sums that make means and their errors: of w, w*y, w*y*y.
+N_SUMS = 3
 
 
 class Hist:
@@ -21,6 +26,8 @@ class Hist:
         or ``boost_histogram``.
     x, y, z: expressions, as among the columns of :meth:`Tree.scan`. Of lists every item is filled; a value of the entry
         meets each. What is null is not filled.
+    mean: an expression, whose mean in each bin is wanted: a profile, with the storage ``Mean`` or ``WeightedMean``. A
+        ``TProfile``, when it is written, has ROOT's errors; ``variances()`` divide by n - 1 where ROOT divides by n.
     weight: an expression; errors are the roots of sums of squares then.
     cut: the name of one of the cuts: entries that pass it and all before it are filled. None: all entries.
     variations: other expressions by the names of variations: ``{"up": {"weight": "1.1*w"}, "jes": {"x": "1.02*pt"}}``;
@@ -36,12 +43,13 @@ class Hist:
         x: str,
         y: str | None = None,
         z: str | None = None,
+        mean: str | None = None,
         weight: str | None = None,
         cut: str | None = None,
         variations: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         """Raises: InvalidRequestError if there are not as many axes as expressions, and for unknown variations."""
-        given: dict[str, object] = {"x": x, "y": y, "z": z, "weight": weight}
+        given: dict[str, object] = {"x": x, "y": y, "z": z, "mean": mean, "weight": weight}
         wrong = [one for one in given.values() if not isinstance(one, str | None)]
         if wrong:
             raise InvalidRequestError(f"Hist: expected an expression in text, got {shown(wrong[0])}")
@@ -65,6 +73,11 @@ class Hist:
         """Those of x, y and z that it has."""
         return [name for name in _COORDINATES if name in self.expressions]
 
+    @property
+    def is_profile(self) -> bool:
+        """Whether means are wanted."""
+        return "mean" in self.expressions
+
     def fills(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield each variation, the nominal one first, and its expressions."""
         yield NOMINAL, self.expressions
@@ -73,6 +86,9 @@ class Hist:
 
     def made(self, samples: Sequence[str] | None) -> Any:
         """Return the empty histogram. ``samples``: of its axis of that name; None: it has none.
+
+        That of a mean has an axis more at the end, of three sums: ``finished`` makes means of them. Updating a mean, as
+        boost-histogram does, divides by sums of weights, which may be 0 on the way.
 
         Raises: MissingLibraryError without the package hist.
         """
@@ -89,8 +105,25 @@ class Hist:
             _axis(hist, axis, name, self.expressions[name])
             for axis, name in zip(self.axes, self.coordinates, strict=True)
         ]
-        storage = hist.storage.Weight() if "weight" in self.expressions else hist.storage.Double()
-        return hist.Hist(*axes, storage=storage)
+        if self.is_profile:
+            axes.append(hist.axis.Integer(0, N_SUMS, flow=False))
+        is_weighted = self.is_profile or "weight" in self.expressions
+        return hist.Hist(*axes, storage=hist.storage.Weight() if is_weighted else hist.storage.Double())
+
+    def finished(self, filled: Any) -> Any:
+        """Return what was made, after it was filled, as it is delivered."""
+        if not self.is_profile:
+            return filled
+        from hist import storage
+
+        is_weighted = "weight" in self.expressions
+        means = type(filled)(
+            *list(filled.axes)[:-1], storage=storage.WeightedMean() if is_weighted else storage.Mean()
+        )
+        view = filled.view(flow=True)
+        sums = [view["value"][..., number] for number in range(N_SUMS)]
+        fill_means(means.view(flow=True), sums, view["variance"][..., 0] if is_weighted else None)
+        return means
 
     def __repr__(self) -> str:
         parts = [repr(axis) for axis in self.axes] + [
@@ -113,3 +146,24 @@ def _axis(hist: Any, given: Any, name: str, label: str) -> Any:
         raise InvalidRequestError(
             f"Hist: {shown(given)}: {error}: an axis is (n, low, high), a list of edges, or one of hist"
         ) from None
+
+
+def coordinates(text: str) -> list[str]:
+    """Return the expressions of a text as ``TTree::Draw`` takes it: of "y:x" x comes first, as axes do."""
+    ends = [-1]
+    depth = n_choices = 0
+    try:
+        for token in Cutter(text, lambda _: False, "draw").tokens():
+            if token.kind != "operator":
+                continue
+            depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+            if token.text == "?":
+                n_choices += 1
+            elif token.text == ":" and n_choices:
+                n_choices -= 1
+            elif token.text == ":" and depth == 0:
+                ends.append(token.place.start)
+    except FilterError:
+        return [text]  # an error of the expression, or a name that only those know who have the columns
+    parts = [text[low + 1 : high].strip() for low, high in itertools.pairwise([*ends, len(text)])]
+    return parts[::-1]

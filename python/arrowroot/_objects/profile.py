@@ -121,15 +121,27 @@ class Profile(Histogram):
 
         chosen = np.ix_(*indices)
         sums = _Sums(*(self._cut(array, flow=True)[chosen] for array in self._sums()))
-        mean = _ratio(sums.wy, sums.w)
-        if self.is_weighted:
-            view["sum_of_weights"] = sums.w
-            view["sum_of_weights_squared"] = self._cut(self._stored("fBinSumw2"), flow=True)[chosen]
-            view["_sum_of_weighted_deltas_squared"] = sums.wyy - sums.wy * mean
-        else:
-            view["count"] = sums.w
-            view["_sum_of_deltas_squared"] = sums.wyy - sums.wy * mean
-        view["value"] = mean
+        squares = self._cut(self._stored("fBinSumw2"), flow=True)[chosen] if self.is_weighted else None
+        fill_means(view, (sums.w, sums.wy, sums.wyy), squares)
+
+
+def fill_means(
+    view: Any, sums: Sequence[npt.NDArray[np.float64]], squares: npt.NDArray[np.float64] | None
+) -> None:
+    """Give the means of bins to a view of boost-histogram's.
+
+    sums: of weights w, of w*y and of w*y*y; squares: sums of squares of weights, None if there are no weights.
+    """
+    w, wy, wyy = sums
+    mean = _ratio(wy, w)
+    if squares is not None:
+        view["sum_of_weights"] = w
+        view["sum_of_weights_squared"] = squares
+        view["_sum_of_weighted_deltas_squared"] = wyy - wy * mean
+    else:
+        view["count"] = w
+        view["_sum_of_deltas_squared"] = wyy - wy * mean
+    view["value"] = mean
 
 
 def _ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

@@ -95,6 +95,4 @@ def summary(stalls: Stalls) -> str:
 def _name_streams(axes: Any, rows: Sequence[Row]) -> None:
     step = -(-len(rows) // _N_NAMED) if rows else 1
     shown = range(0, len(rows), step)
-    axes.set_yticks(
-        list(shown), [printable(rows[i].name)[-24:].replace("$", r"\$") for i in shown], fontsize=7
-    )
+    axes.set_yticks(list(shown), [style.plain(printable(rows[i].name)[-24:]) for i in shown], fontsize=7)

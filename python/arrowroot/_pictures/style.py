@@ -47,10 +47,14 @@ def unit(largest: float, units: Sequence[tuple[float, str]]) -> tuple[float, str
     return next((each for each in units if largest >= each[0]), units[-1])
 
 
+def plain(text: str) -> str:
+    """Return a text as Matplotlib takes it as it is: a dollar sign would start a formula."""
+    return text.replace("$", r"\$")
+
+
 def write_title(axes: Any, title: str, *, pad: float = 6.0) -> None:
     """Write what the picture is about above it."""
-    shown = title.replace("$", r"\$")  # a dollar sign would start a formula
-    axes.set_title(shown, loc="left", fontsize=12, fontweight="bold", color=DARK, pad=pad)
+    axes.set_title(plain(title), loc="left", fontsize=12, fontweight="bold", color=DARK, pad=pad)
 
 
 def draw_grid(axes: Any) -> None:

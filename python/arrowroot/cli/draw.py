@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import arrowroot
 from arrowroot import InvalidRequestError
 from arrowroot import _terminal as terminal
+from arrowroot._histograms.wanted import coordinates
 from arrowroot._render import printable
 from arrowroot._storage.filesets import fileset
 from arrowroot.cli import art, destinations
@@ -28,47 +29,71 @@ _COORDINATES = ("x", "y")
 _N_BINS = (50, 20)
 
 
+class _Drawn(NamedTuple):
+    """The expressions of the axes, and the one of which there are means; None: entries are counted."""
+
+    axes: Sequence[str]
+    mean: str | None
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> _Drawn:
+        """Return what is to be drawn. Raises: InvalidRequestError for too much."""
+        expressions = [part for text in options.expressions for part in coordinates(text)]
+        drawn = cls(expressions[:-1], expressions[-1]) if options.profile else cls(expressions, None)
+        has_axes = all(expressions) and 0 < len(drawn.axes) <= len(_COORDINATES)
+        if not has_axes or len(options.range) > len(drawn.axes):
+            more = ", and one more for --profile," if options.profile else ""
+            raise InvalidRequestError(
+                f"draw: write one expression for x, or two for x and y{more} and a range for each axis at most"
+            )
+        return drawn
+
+    def __str__(self) -> str:
+        axes = " : ".join(self.axes)
+        return axes if self.mean is None else f"mean of {self.mean} in bins of {axes}"
+
+
 def run(options: argparse.Namespace) -> int:
-    """Fill a histogram, or one for each file, and show it."""
-    expressions: Sequence[str] = options.expressions
-    if len(expressions) > len(_COORDINATES) or len(options.range) > len(expressions):
-        raise InvalidRequestError(
-            "draw: write one expression for x, or two for x and y, and a range for each at most"
-        )
+    """Fill a histogram, or one for each file or sample, and show it."""
+    what = _Drawn.of(options)
     if options.plot:
         from arrowroot._pictures import style
 
         style.check(options.plot)
         destinations.check([("--plot", options.plot)], {})
-    axes = _axes(options, expressions)
-    files = _files(options)
-    scan = _scan(options, files, [])
-    of_axes: dict[str, Any] = dict(zip(_COORDINATES, expressions, strict=False))
-    wanted = arrowroot.Hist(*axes, **of_axes, weight=options.weight)
+    axes = _axes(options, what.axes)
+    scan = _scan(options, [])
+    of_axes: dict[str, Any] = dict(zip(_COORDINATES, what.axes, strict=False))
+    wanted = arrowroot.Hist(*axes, **of_axes, mean=what.mean, weight=options.weight)
     filled = scan.hist({"h": wanted}, by_sample=options.by is not None)["h"]
-    drawn = [("", filled)] if options.by is None else [(name, filled[name, ...]) for name in files]
-    for name, one in drawn:
-        _show(options, name, one)
+    each = [("", filled)] if options.by is None else [(name, filled[name, ...]) for name in scan.samples]
+    if options.by == "file":
+        each = [(Path(name).name, one) for name, one in each]
+    drawn = [(name, one, _as_of_root(one)) for name, one in each]
+    for name, one, of_root in drawn:
+        _show(options, what, name, one, of_root)
     if options.plot:
         from arrowroot._pictures import drawn as pictures
 
         title = options.url if options.filter is None else f"{options.url}, {options.filter}"
-        named = [(Path(name).name or expressions[0], one) for name, one in drawn]
-        pictures.draw(options.plot, title, named, expressions)
+        labels = [*what.axes, *([f"mean of {what.mean}"] if what.mean is not None else [])]
+        pictures.draw(options.plot, title, [(name, of_root) for name, _, of_root in drawn], labels)
     return EXIT_DONE
 
 
-def _files(options: argparse.Namespace) -> dict[str, Any]:
-    """Return each file as a sample of its name."""
-    files = fileset(options.url, None).files
-    return {file: {"files": [file if tree is None else f"{file}:{tree}"]} for file, tree in files}
-
-
-def _scan(options: argparse.Namespace, files: dict[str, Any], columns: list[str]) -> arrowroot.Scan:
+def _scan(options: argparse.Namespace, columns: list[str]) -> arrowroot.Scan:
+    files: Any = options.url
+    if options.by == "file":
+        # Each file is a sample of its name.
+        files = {
+            file: {"files": [file if tree is None else f"{file}:{tree}"]}
+            for file, tree in fileset(options.url, options.tree).files
+        }
     storage: Any = storage_options(options)
     return arrowroot.scan(
-        options.url if options.by is None else files,
-        columns=columns,
+        files,
+        options.tree,
+        columns,
         filter=options.filter,
         define=definitions_of(options),
         **storage,
@@ -83,7 +108,7 @@ def _axes(options: argparse.Namespace, expressions: Sequence[str]) -> list[tuple
         *[None] * (len(expressions) - len(options.range)),
     ]
     left = [text for text, one in zip(expressions, given, strict=True) if one is None]
-    found = iter(_ends(_scan(options, _files(options), [f"({text})" for text in left])) if left else [])
+    found = iter(_ends(_scan(options, [f"({text})" for text in left])) if left else [])
     axes = []
     for one in given:
         low, high, is_integer = (*one, False) if one is not None else next(found)
@@ -125,16 +150,17 @@ def _ends(scan: arrowroot.Scan) -> list[tuple[float, float, bool]]:
     return [(*found[name], name in integers) for name in scan.column_names]
 
 
-def _show(options: argparse.Namespace, name: str, filled: Any) -> None:
-    what = " : ".join(printable(text) for text in options.expressions)
-    total = filled.sum(flow=True)
+def _show(options: argparse.Namespace, what: _Drawn, name: str, filled: Any, of_root: Histogram) -> None:
+    total: Any = filled.sum(flow=True)
+    if what.mean is not None:
+        total = total.count if options.weight is None else total.sum_of_weights
     said = f"{getattr(total, 'value', total):,.6g} filled"
     if options.filter is not None:
         said += f", for which {printable(options.filter)}"
     if name:
-        said += f", of {printable(Path(name).name)}"
-    print(terminal.Style(sys.stdout).headed(what, said))
-    print("\n".join(art.histogram(_as_of_root(filled), terminal.width())))
+        said += f", of {printable(name)}"
+    print(terminal.Style(sys.stdout).headed(printable(str(what)), said))
+    print("\n".join(art.histogram(of_root, terminal.width())))
 
 
 def _as_of_root(filled: Any) -> Histogram:

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
 _DRAW = """\
 Fills a histogram of an expression, or of two, and draws it with characters; --plot makes a picture. Of lists every
-item is filled. It needs the package hist.
+item is filled. 'y:x', as TTree::Draw takes it, is x and then y. It needs the package hist.
 
 examples:
   arrowroot draw run7.root:Events Muon_pt --filter 'nMuon >= 2'
   arrowroot draw run7.root:Events 'sum(Muon_pt)' MET_pt --range 0:200
+  arrowroot draw run7.root:Events MET_pt:nMuon --profile
   arrowroot draw 'data/run*.root:Events' MET_pt --by file --plot met.png
+  arrowroot draw @samples.json --tree Events MET_pt --by sample
 """
 
 _SKIM = """\
@@ -107,7 +109,7 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
 
 
 def _draw(draw: argparse.ArgumentParser) -> None:
-    draw.add_argument("url", metavar="FILE[:TREE]", help="a ROOT file, URL, glob or @LIST")
+    draw.add_argument("url", metavar="FILE[:TREE]", help="a ROOT file, URL, glob, @LIST, or @SAMPLES in JSON")
     draw.add_argument(
         "expressions", metavar="EXPR", nargs="+", help="what is on the axis x, and on y: expressions"
     )
@@ -123,7 +125,11 @@ def _draw(draw: argparse.ArgumentParser) -> None:
         type=_range,
         help="of the axis x, and once more of y; without, all values are read once before",
     )
-    draw.add_argument("--by", choices=("file",), help="a histogram for each file")
+    draw.add_argument(
+        "--profile", action="store_true", help="the mean of the last expression in each bin of the others"
+    )
+    draw.add_argument("--by", choices=("file", "sample"), help="a histogram for each file, or sample")
+    draw.add_argument("--tree", metavar="NAME", help="of the files that do not name one")
     draw.add_argument("--plot", metavar="FILE", help="write a picture: .png, .svg or .pdf")
     add_storage(draw)
 
