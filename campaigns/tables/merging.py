@@ -42,13 +42,12 @@ def blocks(store: Store) -> list[Block]:
     if not found:
         return []
     n = max(len(row.samples) for row in found)
-    node = f"{measured(found)}{', which others used' if any(row.result.is_shared for row in found) else ''}"
     cells = [
         _line([row for row in found if row.dataset == dataset], dataset, name)
         for dataset in GOALS
         for name in TIMES
     ]
-    about = f"Measured on {node}. Medians of {n}, warm page cache, ms."
+    about = f"Measured on {measured(found)}. Medians of {n}, warm page cache, ms."
     return [Block(DOCS / "merging.md", "merging", f"{about}\n\n{markdown(HEADER, filter(None, cells))}")]
 
 

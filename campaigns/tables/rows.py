@@ -85,7 +85,7 @@ def best(rows: Iterable[Row], key: str, *, but: Sequence[str], threads: int = 1)
 
 
 def measured(rows: Sequence[Row], peers: Sequence[str] = PEERS) -> str:
-    """When, where, at which commit and with which peers: the machine's kind, without what tells which one it is."""
+    """When, where, at which commit and with which peers: the machine's kind, not which one, and if it was shared."""
     newest = max(rows, key=lambda row: row.result.created_at).result
     machine = newest.environment
     loads = [
@@ -100,7 +100,8 @@ def measured(rows: Sequence[Row], peers: Sequence[str] = PEERS) -> str:
         f"{(machine.get('memory_bytes') or 0) / 2**30:.0f} GiB",
     ]  # fmt: skip
     where += [f"load {statistics.median(loads):.1f}"] if loads else []
-    return f"{', '.join(where)}; {', '.join(told)}"
+    shared = "; others used the node meanwhile" if any(row.result.is_shared for row in rows) else ""
+    return f"{', '.join(where)}; {', '.join(told)}{shared}"
 
 
 def ratio(a: float | None, b: float | None) -> float | None:

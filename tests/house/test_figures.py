@@ -93,6 +93,25 @@ def test_parquet_is_beside_both_formats_on_one_thread_and_on_all(store):
     assert one.splitlines()[-3] == "Parquet is ahead of the RNTuple in 0 of 3: none."
 
 
+def test_of_a_shared_node_the_table_of_parquet_has_cpu_time_on_one_thread_alone(store):
+    results = [
+        result(
+            "parquet",
+            engine,
+            workload,
+            [{"wall_ns": 9 * 10**6, "cpu_ns": cpu_ms * 10**6}],
+            dataset="nano zstd",
+        )
+        for engine, cpu_ms in (("RNTuple", 2), ("Polars", 3))
+        for workload in ("10 numbers", "10 numbers, 0 threads")
+    ]
+    for one in results:
+        one.machine["shared"] = True
+    _, one = told(store, parquet.blocks, results)
+    assert "; others used the node meanwhile. Medians of 1, warm page cache, ms of CPU time." in one
+    assert one.splitlines()[4].startswith("| nano zstd | 10 numbers | 2.0 |  |  | 3.0 |  | 1.50 |")
+
+
 def test_merging_is_beside_copying_and_hadd(store):
     def case(engine, ms, start_ms=0, dataset="100 trees of 2 MB"):
         details = {"start_wall_ns": start_ms * 10**6, "start_cpu_ns": start_ms * 10**6 // 2}
