@@ -17,7 +17,9 @@ import pytest
 import arrowroot as ar
 from arrowroot._api.tree import Tree
 from arrowroot._saving import checksum
+from arrowroot._select import events
 from arrowroot._select.ids import SortedIds
+from tests.command import run_here
 from tests.recorded import session
 
 uproot = pytest.importorskip("uproot")
@@ -334,6 +336,7 @@ DAMAGED = """
 import json, random, sys
 import arrowroot as ar
 from arrowroot._saving import checksum
+from arrowroot._select import events
 from pathlib import Path
 path, first, stop = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 right, n_errors = path.read_bytes(), 0
@@ -443,3 +446,61 @@ def test_ids_that_no_column_can_have_hide_no_others(tmp_path, kind):
     with pytest.raises(ar.MissingEventsError) as error:
         ar.scan(f"{tmp_path}/a.root", "E", entries=strict)
     assert {one[0] for one in error.value.missing} == {number for number in wanted if number not in there}
+
+
+@pytest.mark.parametrize("seen", [1 << 16, 7])
+def test_an_index_of_good_runs_has_their_events_alone(files, monkeypatch, seen):
+    """Whatever the number of rows that are looked at together."""
+    monkeypatch.setattr(events, "_BATCH_ROWS", seen)
+    index, urls = files / "good.parquet", [files / f"run{i}.root" for i in range(3)]
+    mask = {"1": [[10, 12], [15, 15]], "20": [[0, 203]], "22": [[220, 500]]}
+    made = ar.index(urls, index, lumi_mask=mask)
+    expected = ar.scan(urls, "Events", ["event"], lumi_mask=mask, origin=["file", "entry"]).to_arrow()
+    assert len(made.events) == expected.num_rows == 40 + 40 + 100
+    assert [file.num_entries for file in made.events.files] == [N] * 3
+    rows = pq.read_table(index).to_pydict()
+    assert rows["entry"] == expected["entry"].to_pylist()
+    assert [str(urls[tree]) for tree in rows["tree"]] == expected["file"].to_pylist()
+    good = [2299, 100, 2000, 154, 2039, 129]
+    found = ar.pick(index, map(id_of, good), "event")
+    assert found["event"].to_pylist() == [2**63 + number for number in good]
+    entries = ar.EventList([*map(id_of, good)], index=index)
+    assert ar.scan(urls, "Events", "event", entries=entries).to_arrow().equals(found)
+    with pytest.raises(ar.MissingEventsError, match="1 of 2 events is not there"):
+        ar.pick(index, [id_of(100), id_of(130)])
+
+
+def test_an_index_of_other_good_runs_is_made_anew(files):
+    index, urls = files / "i.parquet", files / "run*.root"
+
+    def made(mask):
+        found = ar.index(urls, index, lumi_mask=mask)
+        return len(found.events), found.n_read, found.n_reused
+
+    assert made(None) == (1500, 3, 0)
+    assert made({"1": [[10, 12]]}) == (30, 3, 0)
+    assert made({1: [[10, 11], [12, 12]]}) == (30, 0, 3)
+    assert made({"1": [[10, 11]]}) == (20, 3, 0)
+    assert made({"77": []}) == (0, 3, 0)
+    assert ar.EventIndex(index).find([id_of(100)]).entries.tolist() == []
+    assert made(None) == (1500, 3, 0)
+
+
+def test_an_index_of_good_runs_gives_no_entry_that_is_not_there(files):
+    index = files / "i.parquet"
+    ar.index(files / "run0.root", index, lumi_mask={"1": [[10, 12]]})
+    table = pq.read_table(index)
+    description = pq.read_metadata(index).metadata[b"arrowroot.index"]
+    for entry in (-1, N):
+        wrong = table.set_column(1, table.field(1), pa.array([entry] * 30))
+        write_signed(index, wrong, description)
+        with pytest.raises(ar.CorruptFileError, match="entries that its trees do not have"):
+            ar.EventIndex(index).find([id_of(100)])
+
+
+def test_the_command_makes_an_index_of_good_runs(files):
+    (files / "Cert.json").write_text('{"1": [[10, 12]]}')
+    command = ["index", f"{files}/run0.root", "-o", f"{files}/i.parquet", "--lumi-mask", f"{files}/Cert.json"]
+    done = run_here(*command, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["num_entries"] == 30

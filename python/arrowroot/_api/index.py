@@ -7,7 +7,7 @@ import json
 import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._api.chain import Chain
 from arrowroot._api.opened import opened_row, opened_trees
@@ -25,15 +25,17 @@ from arrowroot._saving.lock import held
 from arrowroot._saving.replacing import is_special, put
 from arrowroot._select.columns import id_names
 from arrowroot._select.events import (
+    ENTRY,
     INDEX_FORM,
     METADATA_KEY,
     EventIndex,
     EventList,
-    IndexedFile,
     batches_of_group,
     damage_told,
     place_of,
 )
+from arrowroot._select.indexed import IndexedFile
+from arrowroot._select.lumi import LumiMask
 from arrowroot._storage.config import StorageOptions, redacted
 from arrowroot._storage.filesets import fileset
 from arrowroot._storage.url import split_options
@@ -49,11 +51,12 @@ if TYPE_CHECKING:
     from arrowroot._options import Strings
     from arrowroot._select.columns import Columns, NameFilter
     from arrowroot._select.events import Missing
+    from arrowroot._select.lumi import LumiMaskLike
     from arrowroot._storage.url import Location
 
 _GROUP_ROWS = 1_000_000
 #: Columns of an index beside the ids: the numbers of tree and entry.
-_OWN_COLUMNS = frozenset({"tree", "entry"})
+_OWN_COLUMNS = frozenset({"tree", ENTRY})
 
 
 class Indexed(NamedTuple):
@@ -77,6 +80,7 @@ def index(
     tree: str | None = None,
     columns: Sequence[str] | None = None,
     *,
+    lumi_mask: LumiMaskLike | None = None,
     progress: Callable[[int, int, str], None] | None = None,
     **storage: Unpack[StorageOptions],
 ) -> Indexed:
@@ -84,12 +88,13 @@ def index(
 
     paths, tree: as for ``arrowroot.scan``.
     columns: that hold the ids; None: the usual ones of the first tree, or those of the index that is there.
+    lumi_mask: a list of good runs, as for :meth:`Tree.scan`: other events are not in the index.
     progress: called with the number of trees done, of all, and the next file.
 
-    What an index at ``output`` already has is kept for files of the same size, UUID and number of entries; local ones
-    that have not been touched since are not even opened. Each file is kept in the directory "OUTPUT.parts" as soon as
-    it is read, and taken from there if the making is begun again. The index itself is replaced at the end, at once.
-    One process at a time makes an index; one that is killed holds up nobody.
+    What an index at ``output`` already has is kept for files of the same size, UUID and number of entries, and the same
+    good runs; local ones that have not been touched since are not even opened. Each file is kept in the directory
+    "OUTPUT.parts" as soon as it is read, and taken from there if the making is begun again. The index itself is
+    replaced at the end, at once. One process at a time makes an index; one that is killed holds up nobody.
 
     Raises: what ``open`` and ``scan`` raise; SchemaMismatchError if the ids have other types in another file;
     InvalidRequestError if ``output`` is a pipe or a device;
@@ -105,8 +110,9 @@ def index(
         )
     parts = Path(f"{target}.parts")
     files = fileset(paths, tree).files
+    mask = None if lumi_mask is None else LumiMask.of(lumi_mask)
     with held(parts, f"making {target}"):
-        before = _Before(target, parts, None if columns is None else id_names(columns, "columns"))
+        before = _Before(target, parts, None if columns is None else id_names(columns, "columns"), mask)
         return _make(target, before, files, progress, storage)
 
 
@@ -146,11 +152,11 @@ def _make(
                 chosen = before.columns or EventList([]).columns_in(
                     opened.tree.has_branch, opened.tree.location
                 )
-                piece = _write_piece(parts, opened.tree, known, chosen)
+                piece = _write_piece(parts, opened.tree, known, chosen, before.mask)
                 n_read += 1
         before.columns = piece.columns
         pieces.append(piece)
-    _join(target, parts, pieces)
+    _join(target, parts, pieces, before.mask)
     for path in [*parts.glob("*.parquet"), *parts.glob("*.new")]:
         path.unlink()
     return Indexed(EventIndex(target), len(pieces) - n_read, n_read)
@@ -167,9 +173,13 @@ class _TreeEvents(NamedTuple):
 class _Before:
     """The pieces of an index that was made, or begun, before."""
 
-    def __init__(self, target: Path, parts: Path, columns: tuple[str, ...] | None) -> None:
+    def __init__(
+        self, target: Path, parts: Path, columns: tuple[str, ...] | None, mask: LumiMask | None
+    ) -> None:
         self.parts = parts
         self.columns = columns
+        self.mask = mask
+        wanted = None if mask is None else mask.digest
         self._pieces: dict[tuple[str, str], _TreeEvents] = {}
         for path in [target, *parts.glob("*.parquet")]:
             if not path.exists():
@@ -182,6 +192,8 @@ class _Before:
                 continue
             if path == target and self.columns is None:
                 self.columns = found.columns
+            if found.lumi_mask != wanted:
+                continue
             self._pieces |= {(f.url, f.tree): _TreeEvents(str(path), found.columns, f) for f in found.files}
 
     def _usable(self, piece: _TreeEvents) -> bool:
@@ -224,7 +236,9 @@ def _mtime(url: str) -> int | None:
         raise StorageError(f"{url}: {error.strerror}") from error
 
 
-def _write_piece(parts: Path, tree: Tree, known: IndexedFile, columns: tuple[str, ...]) -> _TreeEvents:
+def _write_piece(
+    parts: Path, tree: Tree, known: IndexedFile, columns: tuple[str, ...], mask: LumiMask | None
+) -> _TreeEvents:
     """Read the ids of a tree and write them as an index of one tree, whole or not at all."""
     import pyarrow as pa
 
@@ -233,8 +247,10 @@ def _write_piece(parts: Path, tree: Tree, known: IndexedFile, columns: tuple[str
             f"{tree.location}: an index has a column {min(own)!r} of its own, so that it cannot hold ids; look for "
             "these events without an index: EventList(ids, columns)"
         )
-    scan = tree.scan(Chain(tree).id_paths(columns))
-    fields = [field.with_name(name) for name, field in zip(columns, scan.schema, strict=True)]
+    chain = Chain(tree)
+    masked: dict[str, Any] = {} if mask is None else {"lumi_mask": mask, "origin": ENTRY}
+    scan = chain.scan(chain.id_paths(columns), masked)
+    fields = [field.with_name(name) for name, field in zip(columns, scan.schema, strict=mask is None)]
     wrong = next((field for field in fields if not pa.types.is_integer(field.type)), None)
     if wrong is not None:
         raise InvalidRequestError(
@@ -242,13 +258,13 @@ def _write_piece(parts: Path, tree: Tree, known: IndexedFile, columns: tuple[str
         )
     name = hashlib.sha256(f"{known.url}\n{known.tree}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
     path = parts / f"{name}.parquet"
-    with _Writer(path, parts, pa.schema(fields)) as writer:
-        batches = (pa.record_batch(batch.columns, schema=writer.schema) for batch in scan)
+    with _Writer(path, parts, pa.schema(fields), mask) as writer:
+        batches = (pa.record_batch(batch.columns, names=writer.delivered) for batch in scan)
         file = writer.add(known, batches)
     return _TreeEvents(str(path), columns, file)
 
 
-def _join(target: Path, parts: Path, pieces: Sequence[_TreeEvents]) -> None:
+def _join(target: Path, parts: Path, pieces: Sequence[_TreeEvents], mask: LumiMask | None) -> None:
     """Write the index from its pieces."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -256,7 +272,7 @@ def _join(target: Path, parts: Path, pieces: Sequence[_TreeEvents]) -> None:
     columns = list(pieces[0].columns)
     with damage_told(pieces[0].path), pq.ParquetFile(pieces[0].path) as first:
         schema = pa.schema([first.schema_arrow.field(name) for name in columns])
-    with _Writer(target, parts, schema) as writer:
+    with _Writer(target, parts, schema, mask) as writer:
         for piece in pieces:
             with damage_told(piece.path), pq.ParquetFile(piece.path) as file:
                 groups = range(
@@ -268,7 +284,8 @@ def _join(target: Path, parts: Path, pieces: Sequence[_TreeEvents]) -> None:
                         f"{piece.file.url}: the ids have the types {', '.join(map(str, found.types))}, but "
                         f"{', '.join(map(str, schema.types))} in {pieces[0].file.url}"
                     )
-                batches = (b for group in groups for b in batches_of_group(file, group, columns, piece.path))
+                names = writer.delivered
+                batches = (b for group in groups for b in batches_of_group(file, group, names, piece.path))
                 writer.add(piece.file, batches)
 
 
@@ -285,25 +302,28 @@ def _writing(path: Path) -> Iterator[None]:
 class _Writer:
     """Writes an index to a file among the parts, which takes the place of the old one when it is whole."""
 
-    def __init__(self, path: Path, parts: Path, schema: pa.Schema) -> None:
-        """``schema``: of the ids."""
+    def __init__(self, path: Path, parts: Path, schema: pa.Schema, mask: LumiMask | None) -> None:
+        """``schema``: of the ids; ``mask``: what left entries out of the batches, which have their numbers then."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         self.schema = schema
+        self._mask = mask
+        #: The columns of the batches.
+        self.delivered = schema.names if mask is None else [*schema.names, ENTRY]
         self._path = path
         self._beside = parts / f"{path.name}.new"
         self._files: list[IndexedFile] = []
         self._n_groups = 0
         # The place of a row tells its tree and entry. These columns are for those who query the file by other means.
-        whole = pa.schema([pa.field("tree", pa.int32()), pa.field("entry", pa.int64()), *schema])
+        whole = pa.schema([pa.field("tree", pa.int32()), pa.field(ENTRY, pa.int64()), *schema])
         with _writing(self._beside):
             self._writer = pq.ParquetWriter(
                 self._beside,
                 whole,
                 compression="zstd",
-                use_dictionary=[name for name in whole.names if name != "entry"],
-                column_encoding={"entry": "DELTA_BINARY_PACKED"},
+                use_dictionary=[name for name in whole.names if name != ENTRY],
+                column_encoding={ENTRY: "DELTA_BINARY_PACKED"},
             )
 
     def add(self, known: IndexedFile, batches: Iterable[pa.RecordBatch]) -> IndexedFile:
@@ -315,12 +335,14 @@ class _Writer:
 
         def write() -> None:
             nonlocal done
-            table = pa.Table.from_batches(waiting, schema=self.schema)
+            given = pa.Table.from_batches(waiting)
             waiting.clear()
-            numbers = pa.array(range(done, done + table.num_rows), pa.int64())
-            tree = pa.array([len(self._files)] * table.num_rows, pa.int32())
-            done += table.num_rows
-            for name, values in (("entry", numbers), ("tree", tree)):
+            rows = pa.array(range(done, done + given.num_rows), pa.int64())
+            numbers = rows if self._mask is None else given[ENTRY]
+            tree = pa.array([len(self._files)] * given.num_rows, pa.int32())
+            done += given.num_rows
+            table = given.select(self.schema.names).cast(self.schema)
+            for name, values in ((ENTRY, numbers), ("tree", tree)):
                 table = table.add_column(0, name, values)
             with _writing(self._beside):
                 self._writer.write_table(table, row_group_size=max(1, table.num_rows))
@@ -332,7 +354,7 @@ class _Writer:
                 write()
         if waiting:
             write()
-        if done != known.num_entries:
+        if self._mask is None and done != known.num_entries:
             raise StorageError(
                 f"{known.url}: changed while it was read: {done} entries instead of {known.num_entries}"
             )
@@ -359,6 +381,8 @@ class _Writer:
             "columns": self.schema.names,
             "files": [file._asdict() for file in self._files],
         }
+        if self._mask is not None:
+            document["lumi_mask"] = self._mask.digest
         with _writing(self._beside):
             self._writer.add_key_value_metadata({METADATA_KEY: json.dumps(document)})
             self._writer.add_key_value_metadata({checksum.KEY: checksum.PLACEHOLDER})

@@ -23,6 +23,7 @@ from arrowroot._errors import (
 from arrowroot._render import printable, shown
 from arrowroot._select.columns import id_names
 from arrowroot._select.ids import SortedIds, blocks
+from arrowroot._select.indexed import IndexedFile, checked_text
 from arrowroot._sizes import counted, format_count
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
     import pyarrow.parquet as pq
-    from typing_extensions import Self
 
     from arrowroot._select.ids import Integers
 
@@ -58,48 +58,11 @@ USUAL_COLUMNS: tuple[tuple[str, ...], ...] = (
 #: The metadata of an index.
 INDEX_FORM = "arrowroot.index/1"
 METADATA_KEY = b"arrowroot.index"
+#: The column of an index that has the number of each entry.
+ENTRY = "entry"
 _N_QUOTED = 5
 #: Rows of an index that are looked at together.
 _BATCH_ROWS = 1 << 16
-
-
-class IndexedFile(NamedTuple):
-    """A tree in an index, and what tells that its file has changed."""
-
-    #: A path from the root, or a URL without credentials.
-    url: str
-    tree: str
-    num_entries: int
-    size_bytes: int
-    #: UUID in the file's header; "" if it has none.
-    uuid: str
-    #: Time of the last change of a local file, in ns; None elsewhere.
-    mtime_ns: int | None
-    #: Its row groups in the Parquet file.
-    first_row_group: int = 0
-    n_row_groups: int = 0
-
-    def checked(self) -> Self:
-        """Return the same. Raises: CorruptFileError if something has another type, or is out of range."""
-        for text in (self.url, self.tree, self.uuid):
-            checked_text(text).encode("utf-8", "surrogateescape")
-        numbers = (self.num_entries, self.size_bytes, self.first_row_group, self.n_row_groups)
-        if not all(type(number) is int and 0 <= number < 1 << 63 for number in numbers):
-            raise CorruptFileError(numbers)
-        if not isinstance(self.mtime_ns, int | None):
-            raise CorruptFileError(self.mtime_ns)
-        return self
-
-    def is_same(self, size_bytes: int, uuid: str, num_entries: int) -> bool:
-        """Return whether the index still holds for a file."""
-        return (self.size_bytes, self.uuid, self.num_entries) == (size_bytes, uuid, num_entries)
-
-
-def checked_text(value: object) -> str:
-    """Return a text. Raises: CorruptFileError for anything else."""
-    if not isinstance(value, str):
-        raise CorruptFileError(value)
-    return value
 
 
 @contextmanager
@@ -396,9 +359,16 @@ def _checked(one: Sequence[int]) -> Id:
 
 
 def find_in(
-    ids: SortedIds, batches: Iterable[tuple[int, pa.RecordBatch]], columns: Sequence[str]
+    ids: SortedIds,
+    batches: Iterable[tuple[int, pa.RecordBatch]],
+    columns: Sequence[str],
+    *,
+    has_entries: bool = False,
 ) -> FoundEvents:
-    """Look for ids in batches, each with the number of its tree. The batches of one tree follow each other."""
+    """Look for ids in batches, each with the number of its tree. The batches of one tree follow each other.
+
+    has_entries: batches have the numbers of their entries, as some are not there.
+    """
     import numpy as np
 
     nothing = np.zeros(0, dtype=np.int64)
@@ -411,7 +381,11 @@ def find_in(
             rows, found = ids.indices(ids.find(block))
             indices.append(found)
             trees.append(np.full(len(rows), tree, dtype=np.int64))
-            entries.append(rows + done + first)
+            if has_entries:
+                numbers = integers(batch.column(ENTRY), ENTRY).astype(np.int64)
+                entries.append(numbers[rows + first])
+            else:
+                entries.append(rows + done + first)
         done += batch.num_rows
     return FoundEvents(np.concatenate(indices), np.concatenate(trees), np.concatenate(entries))
 
@@ -489,6 +463,8 @@ class EventIndex:
             form = checked_text(document["form"])
             columns = tuple(checked_text(name) for name in document["columns"])
             files = [IndexedFile(**file).checked() for file in document["files"]]
+            mask = document.get("lumi_mask")
+            mask = None if mask is None else checked_text(mask)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise CorruptFileError(
                 f"{self.path}: no index of arrowroot: make one by arrowroot index"
@@ -507,11 +483,13 @@ class EventIndex:
             raise CorruptFileError(
                 f"{self.path}: its description does not fit its {metadata.num_row_groups} row groups"
             )
-        if sum(file.num_entries for file in files) != metadata.num_rows:
+        if mask is None and sum(file.num_entries for file in files) != metadata.num_rows:
             raise CorruptFileError(
                 f"{self.path}: its description does not fit its {format_count(metadata.num_rows)} rows"
             )
         self.columns, self.files = columns, files
+        #: A digest of the list of good runs whose events are here alone; None: all events are.
+        self.lumi_mask: str | None = mask
         self.num_entries: int = metadata.num_rows
 
     def __len__(self) -> int:
@@ -542,20 +520,34 @@ class EventIndex:
                 raise InvalidRequestError(
                     f"{self.path}: has the columns {', '.join(self.columns)}, but ids have {ids.width} numbers"
                 )
-            return find_in(ids, self._batches(file, ids), self.columns)
+            found = find_in(
+                ids, self._batches(file, ids), self.columns, has_entries=self.lumi_mask is not None
+            )
+        if self.lumi_mask is not None:
+            self._refuse_beyond(found)
+        return found
+
+    def _refuse_beyond(self, found: FoundEvents) -> None:
+        """Raise CorruptFileError if a tree has no such entry as a row says."""
+        import numpy as np
+
+        ends = np.array([file.num_entries for file in self.files], dtype=np.int64)
+        if np.any((found.entries < 0) | (found.entries >= ends[found.trees])):
+            raise CorruptFileError(f"{self.path}: has entries that its trees do not have")
 
     def _batches(self, file: pq.ParquetFile, ids: SortedIds) -> Iterator[tuple[int, pa.RecordBatch]]:
         import pyarrow as pa
 
+        columns = self.columns if self.lumi_mask is None else (*self.columns, ENTRY)
         for number, one in enumerate(self.files):
             for group in range(one.first_row_group, one.first_row_group + one.n_row_groups):
                 metadata = file.metadata.row_group(group)
                 if _may_hold(metadata, file.metadata.schema, ids, self.columns):
-                    for batch in batches_of_group(file, group, self.columns, self.path):
+                    for batch in batches_of_group(file, group, columns, self.path):
                         yield number, batch
                 else:
                     # The rows still count: those behind them keep their numbers.
-                    none = {name: pa.array([], pa.int64()) for name in self.columns}
+                    none = {name: pa.array([], pa.int64()) for name in columns}
                     yield number, _Skipped(metadata.num_rows, none)
 
 

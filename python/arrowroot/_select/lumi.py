@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -79,6 +80,11 @@ class LumiMask:
     def ranges(self) -> list[tuple[int, int]]:
         """First and last block of each range, as numbers that have the run in their upper 32 bits."""
         return list(zip(self._first.tolist(), self._last.tolist(), strict=True))
+
+    @property
+    def digest(self) -> str:
+        """A text that masks of other blocks do not have."""
+        return hashlib.sha256(repr(self.ranges).encode()).hexdigest()
 
     def columns_in(self, has: Callable[[str], bool], where: str) -> tuple[str, str]:
         """Return the columns of run and block of a tree. Raises: NoSuchColumnError if it has none of the usual ones."""

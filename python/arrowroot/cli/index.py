@@ -30,6 +30,7 @@ def run(options: argparse.Namespace) -> None:
             options.output,
             options.tree,
             column_texts(options.columns),
+            lumi_mask=options.lumi_mask,
             progress=_show if shows else None,
             **storage_options(options),
         )

@@ -111,6 +111,7 @@ interruption.
 examples:
   arrowroot index 'data/run*.root' -o index.parquet
   arrowroot index a.root:Events b.root:Events -o index.parquet -c run,event
+  arrowroot index 'data/run*.root' -o good.parquet --lumi-mask Cert.json
   arrowroot index 'data/*.root' --tree Events -o i.parquet --json | jq .n_read
 """
 
@@ -370,6 +371,9 @@ def _index(index: argparse.ArgumentParser) -> None:
     index.add_argument("--tree", metavar="NAME", help="of the files that do not name one")
     usual = "the usual ones, as run,luminosityBlock,event"
     add_columns(index, f"columns of the ids, integers (default: {usual})", single=True)
+    index.add_argument(
+        "--lumi-mask", metavar="FILE", help="only events in the luminosity blocks of a good-run list, JSON"
+    )
     index.add_argument("--json", action="store_true", help="as JSON")
     add_storage(index)
 
