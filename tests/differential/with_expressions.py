@@ -27,6 +27,7 @@ VALUES = [
     ("ArgMax(d) * 10 + ArgMin(d)", "ArgMax(d) * 10 + ArgMin(d)"),
     ("Take(d, Argsort(a))", "Take(d, Argsort(a))"),
     ("Reverse(Sort(d))", "Reverse(Sort(d))"),
+    ("Concatenate(Take(d, 2), Take(a, -2))", "Concatenate(Take(d, 2), Take(a, -2))"),
     ("Sum(d) + Mean(d) + Product(d)", "Sum(d) + Mean(d) + Product(d)"),
     ("d[d > 0 && a < 1]", "d[d > 0 && a < 1]"),
     ("Where(d > 0, a, -a)", "Where(d > 0, a, -a)"),

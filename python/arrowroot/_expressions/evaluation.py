@@ -32,6 +32,8 @@ _OF_VALUES: dict[str, Callable[[list[Items]], Items]] = {
     "mean": lambda values: numbers.arithmetic(
         "/", lists.reduce("sum", values[0]), lists.positive(lists.reduce("len", values[0]))
     ),
+    "take": lambda values: orders.taken(*values),
+    "concatenate": lambda values: orders.concatenated(*values),
     "DeltaPhi": lambda values: physics.delta_phi(*values),
     "DeltaR": physics.delta_r,
     "InvariantMass": physics.invariant_mass,

@@ -426,8 +426,6 @@ class _Parser:
         if function == "where":
             condition, if_true, if_false = arguments
             return Conditional(condition, if_true, if_false, place, depth)
-        if function == "take":
-            return Item(arguments[0], arguments[1], 0, place, depth)
         return Call(function, arguments, place, depth)
 
     def _number(self, token: Token) -> Number:

@@ -1,10 +1,11 @@
-"""The order of the items of lists, and pairs of them."""
+"""The order of the items of lists, the first of them, pairs of them, and lists put together."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from arrowroot._expressions.lists import Array, Items, Level, Problem, take
+from arrowroot._expressions.choices import choose
+from arrowroot._expressions.lists import Array, Items, Level, Problem, aligned, item, take
 
 
 def order(function: str, of: Items) -> Items:
@@ -66,17 +67,38 @@ def extreme_index(function: str, of: Items) -> Items:
     return Items(found, None if is_filled.all() else is_filled, of.levels[:-1])
 
 
+def taken(of: Items, chosen: Items) -> Items:
+    """Return the items of each list at a list of indices; or the first n, or last -n, or all if there are fewer."""
+    if chosen.levels:
+        return item(of, chosen)
+    if len(of.levels) != 1 or chosen.kind != "integer":
+        raise Problem("take() is of a list of values, and an integer or a list of indices")
+    starts, counts = of.levels[0].ends[:-1], np.diff(of.levels[0].ends)
+    place = np.arange(len(of.data)) - np.repeat(starts, counts)
+    (n, each, behind), valid, levels = aligned(
+        [chosen, Items(place, None, of.levels), Items(place - np.repeat(counts, counts), None, of.levels)]
+    )
+    return item(of, Items(np.where(n < 0, behind >= n, each < n), valid, levels))
+
+
+def concatenated(one: Items, other: Items) -> Items:
+    """Return the items of a list, and those of another one behind them."""
+    _check_plain("concatenate", [one, other])
+    counts, others = (np.diff(of.levels[0].ends).astype(np.int64) for of in (one, other))
+    level = Level(np.concatenate(([0], np.cumsum(counts + others))))
+    place = np.arange(level.ends[-1]) - np.repeat(level.ends[:-1], counts + others)
+    behind = place - np.repeat(counts, counts + others)
+    sides = [item(of, Items(at, None, (level,))) for of, at in ((one, place), (other, behind))]
+    return choose(Items(behind < 0, None, (level,)), *sides)
+
+
 def pairs(function: str, values: list[Items]) -> Items:
     """Return the first or second item of each pair: of two of one list, or of one of each of two lists.
 
     Two of a list come in the order of ROOT's and Awkward's combinations: (0, 1), (0, 2), ..., (1, 2), ...; one of each
     in that of a loop over the second list inside of one over the first.
     """
-    is_wrong = any(len(value.levels) != 1 for value in values)
-    if is_wrong:
-        raise Problem(f"{function}() is of lists of values: one for pairs in it, two for pairs between them")
-    if any(value.levels[0].valid is not None for value in values):
-        raise Problem(f"{function}() is of lists of which some are null")
+    _check_plain(function, values)
     ends = [value.levels[0].ends for value in values]
     if len(values) == 1:
         at, n_pairs = _within(ends[0], is_first=function == "first")
@@ -86,6 +108,14 @@ def pairs(function: str, values: list[Items]) -> Items:
         of = values[function == "second"]
     _, (data, valid) = take((), [of.data, of.valid], at)
     return Items(data, valid, (Level(np.concatenate(([0], np.cumsum(n_pairs)))),))
+
+
+def _check_plain(function: str, values: list[Items]) -> None:
+    """Raise Problem if some are not lists of values, or are null."""
+    if any(len(value.levels) != 1 for value in values):
+        raise Problem(f"{function}() is of lists of values")
+    if any(value.levels[0].valid is not None for value in values):
+        raise Problem(f"{function}() is of lists of which some are null")
 
 
 def _within(ends: Array, *, is_first: bool) -> tuple[Array, Array]:
