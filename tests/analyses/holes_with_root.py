@@ -1,4 +1,4 @@
-"""Files for the tutorials about what is missing, and what RDataFrame makes of them: run in ROOT's process."""
+"""Files for the analyses about what is missing, and what RDataFrame makes of them: run in ROOT's process."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ void write(const char *path, const char *name, std::vector<std::string> names, s
 """
 
 
-def write() -> dict[str, Any]:
+def expected() -> dict[str, Any]:
     """Write the files of both. Returns: the tables that each returns, as RDataFrame has them."""
-    # One job, as what RDataFrame compiles for the one takes the other little.
     macros.declare(WRITE)
     return {"missing_branches": _missing(), "event_matching": _matching()}
 
