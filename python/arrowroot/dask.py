@@ -51,8 +51,8 @@ def dataframe(
 ) -> dask.dataframe.DataFrame:
     """Return a ``dask.dataframe.DataFrame``; columns that the computation does not use are not read.
 
-    ``options`` are those of ``arrowroot.partitions``: target, filter, filter_name, strings, assemble, friends, missing,
-    promote, and those of the storage.
+    ``options`` are those of ``arrowroot.partitions``: target, filter, filter_name, define, strings, assemble, friends,
+    missing, promote, and those of the storage.
     Lists become objects (NumPy arrays); numbers that may be null, and texts, have Arrow's types.
     """
     try:

@@ -93,6 +93,18 @@ def test_a_frame_has_the_values_in_order_and_reads_what_is_used(files, whole, as
     assert frame.dtypes.to_dict() == frame.compute(scheduler="synchronous").dtypes.to_dict()
 
 
+def test_definitions_are_columns(files, asked):
+    options = {"define": {"double": "2 * weight", "leading": "Max$(pt)"}, "filter": "double > 0"}
+    found = ar.scan(files, "Events", ["run", "double", "leading"], **options).to_arrow()
+    frame = ard.dataframe(files, "Events", target="3 kB", **options)
+    assert frame["double"].compute(scheduler="sync").tolist() == found["double"].to_pylist()
+    assert asked == [["double"]] * frame.npartitions
+    array = ard.awkward(files, "Events", target="3 kB", **options)
+    assert array.leading.compute(scheduler="sync").tolist() == found["leading"].to_pylist()
+    entries = ard.bag(files, "Events", ["run", "double"], target="3 kB", **options).compute(scheduler="sync")
+    assert entries == found.select(["run", "double"]).to_pylist()
+
+
 def test_lists_in_a_frame_are_arrays_and_texts_are_texts(tmp_path):
     lists, texts = [[1.5, -0.25], [], [3.0] * 100], ["one", "", "three"]
     with uproot.recreate(tmp_path / "texts.root") as file:

@@ -175,6 +175,11 @@ def test_partitions_deliver_what_the_scan_does(files):
     chosen = ar.partitions(files, "T", ["x"], filter="first > 2 || any(second == 'b')", **options)
     assert [piece.read()["x"].to_pylist() for piece in chosen] == [[3, 4], [2**40 + 2]]
     assert pieces[0] != ar.partitions(files, "T", list(whole.column_names[:3]), **options)[0]
+    options["define"] = {"more": "first + x"}
+    computed = ar.scan(files, "T", ["more"], **options).to_arrow()
+    pieces = ar.partitions(files, "T", ["more"], **options)
+    assert pa.concat_tables([piece.read() for piece in pieces]).equals(computed)
+    assert computed["more"].null_count == 3
     with pytest.raises(ar.InvalidRequestError, match="not with friends"):
         ar.partitions(files, "T", friends={"f": files}, **options)
 

@@ -93,6 +93,33 @@ def test_a_filter_of_pyarrow_travels_too(files):
     assert again != ar.partitions(files[0] / "run0.root", "Events", ["run"])[0]
 
 
+@pytest.mark.parametrize("condition", [None, "double > 0.5", "last % 2 == 0"])
+@pytest.mark.parametrize("columns", [None, ["leading", "run"], ["Sum(pt)", "doubl*"], ["run"]])
+def test_definitions_travel_too(files, columns, condition):
+    define = {"double": "2 * weight", "leading": "Max(pt) + double", "last": "run % 10"}
+    given = {"columns": columns, "filter": condition, "define": define}
+    pieces = ar.partitions(files[0] / "run*.root", "Events", target="1 kB", **given)
+    whole = ar.scan(files[0] / "run*.root", "Events", **given).to_arrow()
+    again = pickle.loads(pickle.dumps(pieces))  # noqa: S301 - our own
+    assert again == pieces
+    assert pa.concat_tables([piece.read() for piece in again]).equals(whole)
+    assert again[0].read(whole.column_names[-1:]).column_names == whole.column_names[-1:]
+
+
+def test_a_piece_has_the_definitions_that_it_needs(files):
+    define = {"double": "2 * weight", "four": "2 * double", "last": "run % 10", "more": "last + 1"}
+    given = files[0] / "run0.root", "Events", ["four"]
+    (piece,) = ar.partitions(*given, filter="more < 5", define=define)
+    assert piece.define == define
+    (alone,) = ar.partitions(*given, define=define)
+    assert alone.define == {"double": "2 * weight", "four": "2 * double"}
+    assert alone != ar.partitions(*given, define={**define, "double": "3 * weight"})[0]
+    assert alone.memory_bytes == ar.partitions(*given[:2], ["weight"])[0].memory_bytes
+    assert ar.partitions(*given[:2], ["run"], define=define)[0].define is None
+    with pytest.raises(ar.NoSuchColumnError, match="define: four"):
+        ar.partitions(*given, define={"four": "2 * nothing"})
+
+
 def test_a_piece_shows_no_secrets_and_takes_its_options_along(files):
     options = {"token": "verysecret", "cache_size": "1 MB"}
     pieces = ar.partitions(files[0] / "run0.root", "Events", ["run"], **options)

@@ -103,6 +103,23 @@ def test_friends_that_no_column_is_of_are_not_opened(files):
             piece.read(columns)
 
 
+def test_definitions_are_of_friends_too(files):
+    given = {
+        **arguments(files),
+        "columns": ["x", "sum", "f.y / 2"],
+        "define": {"double": "2 * g.z", "sum": "double + x", "other": "y + g.z"},
+    }
+    pieces = ar.partitions(**given, target="1 kB")
+    assert read(pieces).equals(ar.scan(**given).read_all())
+    alone = ar.partitions(**{**given, "columns": ["x", "f.y / 2"]}, target="1 kB")
+    for path in files.glob("far*.root"):
+        path.unlink()
+    assert read(alone)["f.y / 2"].to_pylist() == list(range(N))
+    # A piece checks its definitions, whichever of its columns are read.
+    with pytest.raises(ar.NoSuchFileError):
+        pieces[0].read(["x"])
+
+
 def test_entries_without_one_partner_are_errors_of_the_piece_that_has_them(files):
     write(files / "far1.root", "G", run=np.array([9]), event=np.array([0]), z=np.array([1.5]))
     pieces = ar.partitions(**arguments(files), columns=["x", "z"], target="1 kB")

@@ -34,8 +34,12 @@ class Outputs(NamedTuple):
     @property
     def needed(self) -> list[str]:
         """The columns to read."""
-        needed = (expression.columns if expression else [name] for name, expression in self.columns.items())
-        return list(dict.fromkeys(path for paths in needed for path in paths))
+        return list(dict.fromkeys(path for name in self.columns for path in self.needed_for(name)))
+
+    def needed_for(self, name: str) -> list[str]:
+        """Return the columns to read for one that is delivered."""
+        expression = self.columns[name]
+        return [name] if expression is None else expression.columns
 
     def of(self, source: Source, entries: EntrySet) -> Source:
         """Return a pass that delivers them, of one over those that are needed. ``entries``: what that delivers."""

@@ -14,6 +14,7 @@ from arrowroot._api.unified import OneOfDiffering
 from arrowroot._api.with_friends import WithFriends
 from arrowroot._arguments import takes
 from arrowroot._errors import InvalidRequestError, UnsupportedError
+from arrowroot._expressions.scope import Expression
 from arrowroot._options import DEFAULTS, Options, PassOptions, ResourceOptions
 from arrowroot._render import printable
 from arrowroot._select.columns import NOT, Choice, texts_of, with_members, without_mark
@@ -29,12 +30,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Unpack
 
+    from arrowroot._api.outputs import Outputs
     from arrowroot._api.row import Member, Row
     from arrowroot._api.scan import Scan
     from arrowroot._api.scan_files import FriendsLike
     from arrowroot._api.unified import Missing
+    from arrowroot._expressions.scope import Scope
     from arrowroot._filter.bind import FilterLike
-    from arrowroot._options import ReadOptions, Strings
+    from arrowroot._options import Define, ReadOptions, Strings
     from arrowroot._select.columns import Columns, NameFilter
     from arrowroot._storage.filesets import Files
 
@@ -54,8 +57,8 @@ class FriendFiles(NamedTuple):
     shift: int
     #: The columns of the piece that are here.
     columns: tuple[str, ...]
-    #: Whether the filter has columns from here.
-    is_filtering: bool
+    #: Whether the filter, or a definition, has columns from here.
+    is_always_needed: bool
     #: Whether its columns are null for entries that it lacks.
     has_holes: bool
 
@@ -92,6 +95,8 @@ class Partition:
     changed_ns: tuple[int, ...] = ()
     #: Of the columns and those of the filter, where files differ: what its own lacks is null. None: they may not.
     of_all: pa.Schema | None = None
+    #: Definitions of the columns, and those that the filter names.
+    define: Define = None
 
     @property
     def num_entries(self) -> int:
@@ -129,6 +134,7 @@ class Partition:
         return {
             "entries": range(*self.entries),
             "filter": self.filter,
+            "define": self.define,
             "strings": self.strings,
             "assemble": self.assemble,
         }
@@ -156,7 +162,9 @@ class Partition:
 
     def opened(self, columns: Collection[str]) -> Chain:
         """Open the tree, beside it the friends that some columns or the filter are of."""
-        needed = [one for one in self.friends if one.is_filtering or not set(columns).isdisjoint(one.columns)]
+        needed = [
+            one for one in self.friends if one.is_always_needed or not set(columns).isdisjoint(one.columns)
+        ]
         self._refuse_replaced(needed)
         file = open_file(self.location, **self.storage)
         tree = file[self.tree]
@@ -221,6 +229,7 @@ class Partition:
             self.identity,
             self.changed_ns,
             None if self.of_all is None else str(self.of_all),
+            None if self.define is None else tuple(self.define.items()),
         )
 
     def __repr__(self) -> str:
@@ -252,6 +261,7 @@ def partitions(
     target: int | str = "256 MB",
     filter_name: NameFilter = None,
     filter: FilterLike = None,  # noqa: A002 - the word that everybody uses
+    define: Define = None,
     strings: Strings = "utf8",
     assemble: bool = False,
     friends: FriendsLike = None,
@@ -267,6 +277,7 @@ def partitions(
     paths, tree: as for ``scan``.
     target: size of a piece in memory, of the chosen columns and those of the filter, uncompressed; a piece has at
         least one cluster, and others as long as it stays below.
+    define: as for ``scan``; a piece takes along the definitions that it needs.
     friends: as for ``scan``; a piece takes along which of their files have its entries. By an index those are all, and
         its columns are read for each piece.
     missing, promote: as for ``scan``, not with friends.
@@ -280,7 +291,7 @@ def partitions(
     """
     target_bytes = parse_size(target, "target")
     options = Options.of({"strings": strings, "assemble": assemble}, batch_size=None)
-    if filter is not None or friends:
+    if filter is not None or define or friends:
         options.refuse_whole_branches()
     may_differ = missing != "raise" or promote
     if friends and may_differ:
@@ -288,9 +299,13 @@ def partitions(
     chain, rows = opened_chain(
         fileset(paths, tree), friends, {**storage, "missing": missing, "promote": promote}
     )
-    chosen = chain.choose(Choice.of(columns, filter_name, assemble=assemble))
-    of_filter: Collection[str] = chain.bound(filter, options).columns if filter is not None else ()
-    names = list(dict.fromkeys([*chosen, *of_filter]))
+    outputs, scope = chain.outputs(Choice.of(columns, filter_name, assemble=assemble), options, define)
+    chosen = list(outputs.columns)
+    of_filter: Collection[str] = (
+        chain.bound(filter, options, scope=scope).columns if filter is not None else ()
+    )
+    used = _used(outputs, scope, filter)
+    names = list(dict.fromkeys([*outputs.needed, *of_filter]))
     of_all = chain.first_schema(names, options) if may_differ else None
     owned = chain.owned(names)
     # The columns to read of each tree and friend, by their paths there.
@@ -300,8 +315,9 @@ def partitions(
     wholes: list[FriendFiles] = []
     if isinstance(chain, WithFriends):
         # The columns of their index are checked.
-        chain.source(chosen, (0, 0), options)
-        wholes = _wholes(chain, others, owned, chosen, of_filter)
+        chain.source(outputs.needed, (0, 0), options)
+        always = {*of_filter, *(path for one in used.values() for path in one.columns)}
+        wholes = _wholes(chain, others, owned, outputs, always)
     pieces: list[Partition] = []
     looks = row.of_each(lambda tree: (tree.clusters, _memory_bytes(tree, needed[0])))
     for member, (clusters, n_bytes) in zip(row.members, looks, strict=True):
@@ -326,6 +342,7 @@ def partitions(
                 friends=beside_it,
                 changed_ns=tuple(0 if uuid else changed_ns(location) for location, _, (_, uuid, _) in files),
                 of_all=of_all,
+                define={name: one.text for name, one in used.items()} or None,
             )
             pieces.append(piece)
     # If there are no entries, one piece tells the types.
@@ -333,22 +350,37 @@ def partitions(
     return filled or pieces[:1]
 
 
+def _used(outputs: Outputs, scope: Scope | None, condition: FilterLike) -> dict[str, Expression]:
+    """Return the definitions that the columns or the filter are made of, in order."""
+    if scope is None or not scope.definitions:
+        return {}
+    expressions = [one for one in outputs.columns.values() if one is not None]
+    if isinstance(condition, str):
+        expressions.append(Expression(condition, scope, "filter"))
+    names = {name for one in expressions for name in one.definitions}.union(outputs.columns)
+    return {name: one for name, one in scope.definitions.items() if name in names}
+
+
 def _wholes(
     chain: WithFriends,
     others: Iterable[Row],
     owned: Mapping[str, tuple[int, str]],
-    chosen: Collection[str],
-    of_filter: Collection[str],
+    outputs: Outputs,
+    always: Collection[str],
 ) -> list[FriendFiles]:
-    """Return the friends of a chain with all their files."""
+    """Return the friends of a chain with all their files. ``always``: columns that every pass needs."""
     return [
         FriendFiles(
             friend.alias,
             _files(other.members),
             None if friend.keys is None else tuple(friend.keys),
             shift=0,
-            columns=tuple(name for name, (owner, _) in owned.items() if owner == part and name in chosen),
-            is_filtering=any(owned[name][0] == part for name in of_filter),
+            columns=tuple(
+                name
+                for name in outputs.columns
+                if any(owned[path][0] == part for path in outputs.needed_for(name))
+            ),
+            is_always_needed=any(owned[name][0] == part for name in always),
             has_holes=friend.has_holes,
         )
         for part, (friend, other) in enumerate(zip(chain.friends, others, strict=True), 1)

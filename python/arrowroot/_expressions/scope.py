@@ -51,6 +51,13 @@ class Expression:
                 for path in (one.expression.columns if one.expression else [one.path] if one.path else ())
             )
         )
+        #: The names of the definitions that it is made of, and of aliases.
+        self.definitions: set[str] = {
+            name
+            for one in self._found.values()
+            if one.expression is not None
+            for name in (one.path, *one.expression.definitions)
+        }
         #: How deep operations are inside each other, those of other expressions counted.
         self.depth: int = (
             1
