@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TABLE = "Events"
+#: A tree of one entry beside the histograms.
+OF_RUN = "Runs"
 #: Inputs that differ: the others have the values of these again, in files of their own.
 N_DISTINCT = 4
 LAYOUTS = {"trees": "ttree", "large": "ttree", "rntuples": "rntuple"}
@@ -67,6 +69,7 @@ def write_histograms(directory: Path, n_files: int, n: int) -> None:
             shutil.copy(directory / f"in{(number - 1) % N_DISTINCT:04}.root", path)
             continue
         with arrowroot.create(path, compression="zlib:1") as file:
+            file[OF_RUN] = {"run": np.array([number])}
             for k in range(n if number else 1):
                 file[f"d{k // 100}/h{k}"] = (draw.poisson(50, N_BINS).astype(float), edges)
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 import pyarrow as pa
-from data import TABLE
+from data import OF_RUN, TABLE
 
 import arrowroot
 from arrowroot_lab.runners.checksum import Checksums
@@ -134,7 +134,7 @@ def _has_tables(inputs: Sequence[str]) -> bool:
 
 
 def _histograms(file: arrowroot.File) -> list[str]:
-    return [f"{directory}/{name}" for directory in file for name in file[directory]]
+    return [f"{directory}/{name}" for directory in file if directory != OF_RUN for name in file[directory]]
 
 
 def checksums(path: Path) -> Answer:
