@@ -24,8 +24,9 @@ def files(tmp_path):
     }
 
 
-def test_samples_and_variations_are_axes(files):
-    scan = ar.scan(files, "t")
+@pytest.mark.parametrize("options", [{}, {"batch_entries": 70}])  # which are of both samples
+def test_samples_and_variations_are_axes(files, options):
+    scan = ar.scan(files, "t", **options)
     wanted = ar.Hist(
         (5, 0, 5), x="v", weight="x", variations={"up": {"weight": "2*x"}, "shifted": {"x": "v + 1"}}
     )
@@ -38,6 +39,35 @@ def test_samples_and_variations_are_axes(files):
         for variation, values, factor in (("nominal", own.v, 1), ("up", own.v, 2), ("shifted", own.v + 1, 1)):
             expected, _ = np.histogram(ak.flatten(values), np.arange(6), weights=factor * weights)
             assert found[sample, variation, :].values().tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_entries": 70}])
+def test_the_entries_of_each_sample_that_pass_a_cut_are_filled(files, options):
+    wanted = {
+        "x": ar.Hist((40, 0, 40), x="x", cut="even"),
+        "again": ar.Hist((4, 0, 40), x="x", cut="even"),
+        "list": ar.Hist((5, 0, 5), x="v", mean="x", cut="even"),
+        "item": ar.Hist((5, 0, 5), x="v[1]", weight="2", cut="even"),
+        "number": ar.Hist((2, 0, 2), x="1", cut="even"),
+    }
+    made = ar.scan(files, "t", **options).hist(wanted, cuts={"even": "x % 2 == 0"}, by_sample=True)
+    whole = ar.scan(files, "t", ["v", "x"], origin="sample").to_awkward()
+    for sample in ("a", "b"):
+        own = whole[(whole["sample"] == sample) & (whole.x % 2 == 0)]
+        expected, _ = np.histogram(own.x.to_numpy(), np.arange(41))
+        assert made["x"][sample, :].values().tolist() == expected.tolist()
+        assert made["again"][sample, :].values().tolist() == expected.reshape(4, 10).sum(axis=1).tolist()
+        items, of_items = (
+            ak.flatten(one).to_numpy() for one in (own.v, ak.broadcast_arrays(own.x, own.v)[0])
+        )
+        expected, _ = np.histogram(items, np.arange(6))
+        assert made["list"][sample, :].view()["count"].tolist() == expected.tolist()
+        sums, _ = np.histogram(items, np.arange(6), weights=of_items)
+        assert (made["list"][sample, :].values() * expected).tolist() == pytest.approx(sums.tolist())
+        seconds = ak.flatten(own.v[ak.num(own.v) > 1][:, 1:2])
+        expected, _ = np.histogram(seconds.to_numpy(), np.arange(6))
+        assert made["item"][sample, :].values().tolist() == (2 * expected).tolist()
+        assert made["number"][sample, :].values().tolist() == [0, len(own)]
 
 
 def test_one_pass_has_the_filter_and_the_entries_of_the_scan(files):

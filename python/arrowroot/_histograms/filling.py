@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from arrowroot._render import shown
 from arrowroot._select.cuts import Cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
 
     import numpy.typing as npt
     import pyarrow as pa
 
-    Mask = npt.NDArray[np.bool_]
+    Mask: TypeAlias = npt.NDArray[np.bool_]
+    #: Each by what it is of: a coordinate, the mean, the weight.
+    _Expressions: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class Histograms(dict[str, Any]):
@@ -56,6 +59,12 @@ class Filling:
                     f"hist: {name}: there is no cut {one.cut!r}; there are {', '.join(map(repr, cuts)) or 'none'}"
                 )
         self._wanted = wanted
+        #: What is filled of the same values, by their expressions and the cut: histograms and their variations.
+        self._fills: dict[tuple[_Expressions, str | None], list[tuple[str, list[str]]]] = {}
+        for name, one in wanted.items():
+            for variation, expressions in one.fills():
+                fills = self._fills.setdefault((tuple(expressions.items()), one.cut), [])
+                fills.append((name, [variation] if one.variations else []))
         self._cuts = cuts
         self._samples = samples
         self.made = Histograms({name: one.made(samples) for name, one in wanted.items()})
@@ -72,10 +81,19 @@ class Filling:
         for batch in batches:
             values: dict[str, Items] = {}
             passed = self._passed(batch, values)
-            samples = None if self._samples is None else batch.column("sample").dictionary_decode()
-            for name, wanted in self._wanted.items():
-                mask = passed[wanted.cut] if wanted.cut is not None else None
-                self._fill_one(name, batch, values, mask, samples)
+            samples = None if self._samples is None else _Samples.of(batch.column("sample"))
+            # One after another, so that no more than one has its arrays in memory.
+            for (expressions, cut), fills in self._fills.items():
+                parts = [_value(text, batch, values) for _, text in expressions]
+                try:
+                    found = _arrays(parts, batch.num_rows, None if cut is None else passed[cut], samples)
+                except Problem as problem:
+                    raise InvalidRequestError(f"hist: {fills[0][0]}: {problem.message}") from None
+                names = [name for name, _ in expressions]
+                for sample, arrays in found:
+                    for name, variation in fills:
+                        given = dict(zip(names, arrays, strict=True))
+                        _fill(self.made[name], [*sample, *variation], given)
         self.made.update({name: wanted.finished(self.made[name]) for name, wanted in self._wanted.items()})
         return self.made
 
@@ -99,44 +117,53 @@ class Filling:
         ]
         return found
 
-    def _fill_one(
-        self, name: str, batch: pa.RecordBatch, values: dict[str, Items], mask: Mask | None, samples: Any
-    ) -> None:
-        wanted = self._wanted[name]
-        for variation, expressions in wanted.fills():
-            parts = [_value(text, batch, values) for text in expressions.values()]
-            # The number of the entry goes along with each item: the cut and the sample are of entries.
-            rows = Items(np.arange(batch.num_rows))
-            try:
-                (*data, row), valid, _ = aligned([*parts, rows])
-            except Problem as problem:
-                raise InvalidRequestError(f"hist: {name}: {problem.message}") from None
-            keeps = mask[row] if mask is not None else None
-            if valid is not None:
-                keeps = valid if keeps is None else keeps & valid
-            if keeps is not None:
-                data, row = [np.broadcast_to(one, row.shape)[keeps] for one in data], row[keeps]
-            given = dict(zip(expressions, data, strict=True))
-            front: list[Any] = []
-            if samples is not None:
-                self._fill_by_sample(name, variation, given, row, samples)
-                continue
-            if wanted.variations:
-                front.append(variation)
-            _fill(self.made[name], front, given)
 
-    def _fill_by_sample(
-        self, name: str, variation: str, given: dict[str, Any], row: npt.NDArray[np.int64], samples: Any
-    ) -> None:
-        texts = np.array(samples.to_pylist(), dtype=object)[row]
-        for sample in dict.fromkeys(texts.tolist()):
-            is_it = texts == sample
-            front = [sample, *([variation] if self._wanted[name].variations else [])]
-            _fill(
-                self.made[name],
-                front,
-                {one: np.broadcast_to(data, is_it.shape)[is_it] for one, data in given.items()},
-            )
+class _Samples(NamedTuple):
+    """The samples of a batch, and the number among them of that of each entry."""
+
+    names: list[str]
+    codes: npt.NDArray[np.integer[Any]]
+
+    @classmethod
+    def of(cls, column: pa.Array) -> _Samples:
+        """Return the samples in a column of them."""
+        return cls(column.dictionary.to_pylist(), column.indices.to_numpy())
+
+    def masks(self, rows: Any) -> Iterator[tuple[str, Any]]:
+        """Yield each sample that is there, and what of ``rows`` is of it, an index of arrays. ``rows``: of items."""
+        codes = self.codes[rows]
+        present = np.flatnonzero(np.bincount(codes))
+        for code in present:
+            yield self.names[code], slice(None) if len(present) == 1 else codes == code
+
+
+def _arrays(
+    parts: list[Items], n_entries: int, mask: Mask | None, samples: _Samples | None
+) -> list[tuple[list[str], list[npt.NDArray[np.float64]]]]:
+    """Return the values item by item, of the entries in a mask, that are not null; by sample if there are some.
+
+    Raises: Problem.
+    """
+    rows: Any = slice(None)
+    if any(part.levels for part in parts):
+        # The number of the entry goes along with each item: the cut and the sample are of entries.
+        (*data, rows), valid, _ = aligned([*parts, Items(np.arange(n_entries))])
+    else:
+        data, valid, _ = aligned(parts)
+    n_items = n_entries if isinstance(rows, slice) else len(rows)
+    keeps = None if mask is None else mask[rows]
+    if valid is not None:
+        keeps = valid if keeps is None else keeps & valid
+    data = [np.broadcast_to(one, (n_items,)) for one in data]
+    if keeps is not None:
+        keeps = np.broadcast_to(keeps, (n_items,))
+        data = [one[keeps] for one in data]
+    arrays = [one.astype(np.float64, copy=False) for one in data]
+    if samples is None:
+        return [([], arrays)]
+    if keeps is not None:
+        rows = np.flatnonzero(keeps) if isinstance(rows, slice) else rows[keeps]
+    return [([name], [one[of_it] for one in arrays]) for name, of_it in samples.masks(rows)]
 
 
 def _value(text: str, batch: pa.RecordBatch, values: dict[str, Items]) -> Items:
@@ -145,16 +172,11 @@ def _value(text: str, batch: pa.RecordBatch, values: dict[str, Items]) -> Items:
     return values[text]
 
 
-def _fill(histogram: Any, front: list[str], given: dict[str, Any]) -> None:
-    arrays = {name: np.asarray(data, dtype=np.float64) for name, data in given.items()}
-    n = max((len(one) for one in arrays.values() if one.ndim), default=0)
-    if n == 0:
-        return
-    arrays = {name: np.broadcast_to(one, (n,)) for name, one in arrays.items()}
-    weight, mean = arrays.pop("weight", None), arrays.pop("mean", None)
+def _fill(histogram: Any, front: list[str], given: dict[str, npt.NDArray[np.float64]]) -> None:
+    weight, mean = given.pop("weight", None), given.pop("mean", None)
     if mean is not None:
-        weight = np.ones(n) if weight is None else weight
+        weight = np.ones(len(mean)) if weight is None else weight
         for number in range(N_SUMS):
-            histogram.fill(*front, *arrays.values(), number, weight=weight * mean**number)
+            histogram.fill(*front, *given.values(), number, weight=weight * mean**number)
     else:
-        histogram.fill(*front, *arrays.values(), **({} if weight is None else {"weight": weight}))
+        histogram.fill(*front, *given.values(), **({} if weight is None else {"weight": weight}))
