@@ -22,6 +22,8 @@ from arrowroot._skimming.tables import table_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    import pyarrow as pa
+
     from arrowroot._filter.bind import Filter, FilterLike
     from arrowroot._options import Define, Options
     from arrowroot._passes.source import Source
@@ -57,6 +59,8 @@ class Request(NamedTuple):
     read: Options
     write: OutputOptions
     storage: Mapping[str, Any]
+    #: What inputs that differ deliver of the skimmed tree; None: they may not.
+    of_all: pa.Schema | None = None
 
     @property
     def chooses(self) -> bool:
@@ -76,6 +80,7 @@ class Request(NamedTuple):
             None if self.pick is None else (self.pick.columns, self.pick.ids),
             self.weight,
             self.rule.text,
+            None if self.of_all is None else self.of_all.to_string(show_field_metadata=False),
         ]
         return hashlib.sha256(json.dumps(wanted).encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -95,7 +100,13 @@ class Reading:
         self.flow = self._unbound()
         try:
             self.table = table_of(
-                given.tree, main, request.columns, request.read, first(main), define=request.define
+                given.tree,
+                main,
+                request.columns,
+                request.read,
+                first(main),
+                define=request.define,
+                of_all=request.of_all,
             )
             if self.table is not None:
                 self.flow = self._flow(self.table)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arrowroot._api.unified import Differing
 from arrowroot._arguments import explain, takes
 from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._layout.layout import OF_LAYOUT
@@ -18,6 +19,7 @@ from arrowroot._select.events import EventList, place_of
 from arrowroot._select.lumi import LumiMask
 from arrowroot._sizes import checked_count, parse_size
 from arrowroot._skimming.carrying import Objects, Rule
+from arrowroot._skimming.differing import together as columns_of_all
 from arrowroot._skimming.inputs import OF_INPUTS, check_outputs, opened
 from arrowroot._skimming.outputs import OutputOptions, Outputs
 from arrowroot._skimming.parts import Parts, make_part
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from arrowroot._api.unified import Missing
     from arrowroot._filter.bind import FilterLike
     from arrowroot._layout.layout import LayoutLike, Unsaid
     from arrowroot._layout.settings import Compression, Flush
@@ -70,6 +73,8 @@ def skim(
     weight: str | None = None,
     sums: Iterable[str] | None = None,
     carry: bool | str | Iterable[str] = True,
+    missing: Missing = "raise",
+    promote: bool = False,
     on_bad_input: Literal["fail", "skip"] = "fail",
     layout: LayoutLike | Unsaid = OF_LAYOUT,
     compression: Compression | Unsaid = OF_LAYOUT,
@@ -101,6 +106,8 @@ def skim(
         NanoAOD records in ``Runs``, where it is there.
     carry: whether the other trees of the inputs (``Runs``, ``LuminosityBlocks``, ...) go along whole, one input after
         the other, and objects that are the same in all inputs; or names and globs of those that do, "!NAME" for others.
+    missing, promote: as for ``arrowroot.scan``, of the skimmed tree: "null" for a column that an input lacks, "common"
+        for those of all inputs, and wider numbers. All inputs are opened once more before, to know their columns.
     on_bad_input: "fail", or "skip": leave an input out that cannot be read to its end, or has other columns than the
         first, with all its entries; the report names it.
     layout: None said: trees stay trees and RNTuples RNTuples, each column with its codec.
@@ -128,6 +135,7 @@ def skim(
     n_threads = checked_count(n_threads, "n_threads")
     if on_bad_input not in ("fail", "skip"):
         raise InvalidRequestError(f"on_bad_input: expected 'fail' or 'skip', got {shown(on_bad_input)}")
+    differing = Differing.of({"missing": missing, "promote": promote})
     request = Request(
         fileset(inputs, tree).files,
         _outputs_of(output, outputs),
@@ -145,6 +153,10 @@ def skim(
         storage,
     )
     check_outputs([path for path, _, _ in request.outputs], request.files)
+    left_out: Sequence[tuple[str, str]] = ()
+    if differing != Differing("raise", promote=False):
+        found = columns_of_all(request, differing)
+        request, left_out = request._replace(columns=found.columns, of_all=found.schema), found.left_out
     renamed = {number: name for number, (_, name, _) in enumerate(request.outputs) if name is not None}
     with ExitStack() as stack:
         parts = None
@@ -153,7 +165,7 @@ def skim(
             stack.enter_context(held(path, f"skimming to {request.outputs[0][0]}"))
             parts = Parts(path, request)
         made = stack.enter_context(Outputs([path for path, _, _ in request.outputs], renamed, request.write))
-        return _Skim(request, made, parts, executor).run(progress)
+        return _Skim(request, made, parts, executor, left_out).run(progress)
 
 
 explain(skim, ("compression", "flush", "basket_size", "page_size"), write.__doc__)
@@ -193,9 +205,14 @@ class _Skim:
     """A skim on its way."""
 
     def __init__(
-        self, request: Request, outputs: Outputs, parts: Parts | None, executor: Executor | None
+        self,
+        request: Request,
+        outputs: Outputs,
+        parts: Parts | None,
+        executor: Executor | None,
+        left_out: Iterable[tuple[str, str]],
     ) -> None:
-        """``parts``: keeps what is wanted of each input; ``executor``: makes them."""
+        """``parts``: keeps what is wanted of each input; ``executor``: makes them; ``left_out``: before one is read."""
         self._request = request
         self._outputs = outputs
         self._parts = parts
@@ -207,7 +224,7 @@ class _Skim:
         self._main: str | None = None
         self._inputs: list[SkimmedInput] = []
         self._bad: list[tuple[str, str]] = []
-        self._left_out: dict[tuple[str, str], None] = {}
+        self._left_out: dict[tuple[str, str], None] = dict.fromkeys(left_out)
         #: Which events of the list were found.
         self._is_found = np.zeros(0 if request.pick is None else len(request.pick), dtype=np.bool_)
 

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._api.chain import Chain
+from arrowroot._api.unified import OneOfDiffering
 from arrowroot._errors import (
     InvalidRequestError,
     SchemaMismatchError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from arrowroot._layout.layout import LayoutLike
     from arrowroot._options import Define, Options
     from arrowroot._select.columns import Columns
+    from arrowroot._select.objects import CountedBranch
     from arrowroot._writing.options import TableOptions
 
 #: Texts with which the names of standard vectors begin.
@@ -102,16 +104,13 @@ class InputTable(NamedTuple):
     schema: pa.Schema
     #: Columns that were meant and cannot be read, and why.
     left_out: list[tuple[str, str]]
+    #: The tree, to be read.
+    chain: Chain
 
     @property
     def columns(self) -> list[str]:
         """The names of its columns."""
         return list(self.outputs.columns)
-
-    @property
-    def chain(self) -> Chain:
-        """The tree, to be read."""
-        return Chain(self.tree)
 
     def options(self, style: Style, *, has_all_entries: bool) -> TableOptions:
         """Return how it is written, with the notes that it has besides its columns."""
@@ -160,49 +159,54 @@ def table_of(
     first: InputTable | None,
     *,
     define: Define = None,
+    of_all: pa.Schema | None = None,
 ) -> InputTable | None:
     """Return a table of an input with chosen columns; None if it is empty and has no columns.
 
     The branches that count lists among the columns come, too: those that do in the first input.
+
+    of_all: the columns that all inputs deliver, though they differ; what this one lacks is null. None: they may not.
 
     Raises: what choosing raises; UnsupportedError if no column can be read; SchemaMismatchError if it has entries, and
     other columns or types than the first input.
     """
     if not tree.branches and not tree.num_entries:
         return None
-    choice, chain = Choice.of(columns), Chain(tree)
+    choice = Choice.of(columns)
+    chain = Chain(tree) if of_all is None else OneOfDiffering(tree, of_all)
     with warnings.catch_warnings():
         # They are told with all else that is left out.
         warnings.simplefilter("ignore", UnsupportedColumnWarning)
         outputs, scope = chain.outputs(choice, options, define)
     names = list(outputs.columns)
-    if first is None:
-        names = _with_counters_of(tree, names)
-    else:
+    if of_all is None and first is None:
+        names = with_counters_of(tree.branches, names)
+    elif first is not None and of_all is None:
         names += [name for name in first.columns if name not in names and tree.has_branch(name)]
     if not names:
         raise UnsupportedError(f"{tree.location}: it has no column that can be read")
     outputs = outputs._replace(columns={name: outputs.columns.get(name) for name in names})
-    stored = outputs.stored(choice)
+    # Inputs that differ tell at once what is left out of all.
+    stored = outputs.stored(choice) if of_all is None else None
     left_out = [
         (f"{path}: column {name!r}", f"{kind} is not readable yet")
         for name, kind in (tree.selection(stored).left_out if stored else ())
     ]
     made = outputs.of(chain.source(outputs.needed, (0, 0), options), (0, 0)).schema()
     schema = with_types(with_counters(made, tree), tree)
-    table = InputTable(path, tree, outputs, scope, schema, left_out)
+    table = InputTable(path, tree, outputs, scope, schema, left_out, chain)
     # Files without events often have fewer columns.
     if first is not None and tree.num_entries:
         table.check_like(first)
     return table
 
 
-def _with_counters_of(tree: Tree, names: Sequence[str]) -> list[str]:
+def with_counters_of(branches: Sequence[CountedBranch], names: Sequence[str]) -> list[str]:
     """Return columns with those that count them, each before the first that it counts."""
-    counters = {branch.path: branch.counter for branch in tree.branches if branch.counter is not None}
+    counters = {branch.path: branch.counter for branch in branches if branch.counter is not None}
     if not counters:
         return list(names)
-    known = {branch.path for branch in tree.branches if not branch.is_group and branch.unsupported is None}
+    known = {branch.path for branch in branches if not branch.is_group and branch.unsupported is None}
     found: list[str] = []
     for name in names:
         counter = counters.get(name, "")

@@ -93,6 +93,15 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
         "(default: all trees, and objects that are the same in all inputs)",
     )
     skim.add_argument(
+        "--missing",
+        choices=("raise", "null", "common"),
+        default="raise",
+        help="null: a column that an input lacks is null there; common: globs choose among those that all have",
+    )
+    skim.add_argument(
+        "--promote", action="store_true", help="numbers of several types get one that has all their values"
+    )
+    skim.add_argument(
         "--on-bad-input",
         choices=("fail", "skip"),
         default="fail",

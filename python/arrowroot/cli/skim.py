@@ -57,6 +57,8 @@ def run(options: argparse.Namespace) -> int:
             weight=options.weight,
             sums=options.sum,
             carry=_carried(options.carry),
+            missing=options.missing,
+            promote=options.promote,
             on_bad_input=options.on_bad_input,
             resume=options.resume,
             reproducible=options.reproducible,
