@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import arrowroot as ar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 Z_MASS = 91.2
 LUMINOSITY = 11580.0
@@ -67,7 +67,7 @@ def two_of_each(samples: Mapping[str, Any]) -> Masses:
     cuts = {
         "good eta": " && ".join(f"all(abs({lepton}_eta) < {most})" for lepton, most in MAX_ETA.items()),
         "good pt": " || ".join(
-            f"sorted({lepton}_pt)[-1] > 20 && sorted({lepton}_pt)[-2] > 10" for lepton in ISOLATION
+            f"any({lepton}_pt > 20) && count({lepton}_pt > 10) >= 2" for lepton in ISOLATION
         ),
         "apart": " && ".join(
             f"DeltaR({lepton}_eta[0], {lepton}_eta[1], {lepton}_phi[0], {lepton}_phi[1]) >= 0.02"
@@ -106,7 +106,7 @@ def masses(samples: Mapping[str, Any], enough: str, define: dict[str, str], cuts
     return Masses({sample: made["mass"][sample, :] * weight for sample, weight in weights.items()}, made.cuts)
 
 
-CHANNELS = {
+CHANNELS: dict[str, Callable[[Mapping[str, Any]], Masses]] = {
     "4 muons": partial(four_alike, "Muon"),
     "4 electrons": partial(four_alike, "Electron"),
     "2 of each": two_of_each,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.judge import macros
 from tests.judge.lazy import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 N_ENTRIES = 2000
 LUMINOSITY = 11580.0
@@ -132,15 +135,35 @@ bool from_vertex(const RVecF &dxy, const RVecF &dxy_error, const RVecF &dz, cons
 """
 
 
-def expected() -> dict[str, Any]:
-    """Write the files of all samples.
+def files_of(channel: str, folder: Path) -> dict[str, Any]:
+    """Return the files of the samples of a channel, and what is known of the samples."""
+    return {
+        sample: {"files": [folder / f"{path}.root" for path in paths], "metadata": SIMULATED.get(sample, {})}
+        for sample, paths in CHANNELS[channel].items()
+    }
 
-    Returns: of each channel the contents and errors of its histograms by sample, and how many entries pass each cut.
-    """
-    macros.declare(SOURCE)
+
+def expected() -> dict[str, Any]:
+    """Write the files of all samples. Returns: what :func:`analysed` finds in them."""
+    write(N_ENTRIES)
+    return analysed()
+
+
+def write(n_entries: int) -> None:
+    """Write the files of all samples."""
+    declare()
     paths = sorted({path for samples in CHANNELS.values() for files in samples.values() for path in files})
     for seed, path in enumerate(paths, 1):
-        ROOT.higgs.write(f"{path}.root", N_ENTRIES, seed)
+        ROOT.higgs.write(f"{path}.root", n_entries, seed)
+
+
+def declare() -> None:
+    """Give ROOT the functions in C++."""
+    macros.declare(SOURCE)
+
+
+def analysed() -> dict[str, Any]:
+    """Return of each channel the histograms by sample, as contents and errors, and how many entries pass each cut."""
     selections = {"4 muons": _alike("Muon"), "4 electrons": _alike("Electron"), "2 of each": _mixed()}
     booked = {
         (channel, sample): _booked(files, sample, *selections[channel])

@@ -26,15 +26,8 @@ def test_entries_with_holes_are_those_of_rdataframe(analyses, name, analysis):
 
 
 def test_masses_of_four_leptons_are_those_of_rdataframe(analyses):
-    for channel, samples in higgs_with_root.CHANNELS.items():
-        given = {
-            sample: {
-                "files": [analyses / f"{path}.root" for path in paths],
-                "metadata": higgs_with_root.SIMULATED.get(sample, {}),
-            }
-            for sample, paths in samples.items()
-        }
-        made = higgs_to_four_leptons.CHANNELS[channel](given)
+    for channel in higgs_with_root.CHANNELS:
+        made = higgs_to_four_leptons.CHANNELS[channel](higgs_with_root.files_of(channel, analyses.directory))
         expected = analyses.expected["higgs_to_four_leptons"][channel]
         assert [cut.num_entries for cut in made.cuts] == expected["cuts"]
         # Each cut leaves some, and takes some away.
