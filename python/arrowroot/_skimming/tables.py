@@ -16,6 +16,7 @@ from arrowroot._errors import (
 from arrowroot._layout import settings
 from arrowroot._layout.layout import OF_LAYOUT, Layout, Unsaid
 from arrowroot._select.columns import Choice
+from arrowroot._writing.attributes import OWN_SET
 from arrowroot._writing.carried import carried
 from arrowroot._writing.counters import with_counters
 from arrowroot._writing.kept_types import with_types
@@ -191,6 +192,11 @@ def table_of(
     left_out = [
         (f"{path}: column {name!r}", f"{kind} is not readable yet")
         for name, kind in (tree.selection(stored).left_out if stored else ())
+    ]
+    left_out += [
+        (f"{path}: attribute set {name!r}", "a skim keeps none: it is of ranges of the input's entries")
+        for name in tree.attribute_sets
+        if name != OWN_SET
     ]
     made = outputs.of(chain.source(outputs.needed, (0, 0), options), (0, 0)).schema()
     schema = with_types(with_counters(made, tree), tree)
