@@ -1,6 +1,6 @@
 """What the analysis of four leptons (docs/analyses.md) costs here and with RDataFrame: CPU time of all threads.
 
-    python -m bench.analyses [--entries 50000] [--repeats 3]
+    python -m tests.analyses.cost [--entries 50000] [--repeats 3]
 
 ROOT writes eight files of so many entries. Each process does all three channels twice: "from start" is its CPU time,
 imports and compiling included, until the first time is over, "warm" that of the second time. Medians, warm page cache.
@@ -18,9 +18,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.analyses import higgs_with_root
+from bench.paths import IN_MEMORY, REPOSITORY
 
-from .paths import IN_MEMORY, REPOSITORY
+from . import higgs_with_root
 
 ENGINES = ("arrowroot", "rdataframe")
 
@@ -28,7 +28,7 @@ ENGINES = ("arrowroot", "rdataframe")
 def by_arrowroot() -> int:
     """Do the analysis; return how many entries pass all cuts."""
     # RDataFrame's process does without what this imports.
-    from tests.analyses import higgs_to_four_leptons  # noqa: PLC0415
+    from . import higgs_to_four_leptons
 
     return sum(
         higgs_to_four_leptons.CHANNELS[channel](higgs_with_root.files_of(channel, Path()))
@@ -65,7 +65,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
 
         def run(text: str) -> str:
-            command = [sys.executable, "-W", "ignore", "-c", f"from bench import analyses; {text}"]
+            command = [sys.executable, "-W", "ignore", "-c", f"from tests.analyses import cost; {text}"]
             environment = {
                 "PATH": "/usr/bin:/bin",
                 "PYTHONPATH": str(REPOSITORY),
@@ -75,11 +75,11 @@ def main() -> None:
                 command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True
             ).stdout
 
-        run(f"analyses.higgs_with_root.write({given.entries})")
+        run(f"cost.higgs_with_root.write({given.entries})")
         samples: dict[str, list[Any]] = {engine: [] for engine in ENGINES}
         for _ in range(given.repeats):
             for engine in ENGINES:
-                samples[engine].append(json.loads(run(f"analyses.child({engine!r})").splitlines()[-1]))
+                samples[engine].append(json.loads(run(f"cost.child({engine!r})").splitlines()[-1]))
     if len({n for runs in samples.values() for found, _, _ in runs for n in found}) != 1:
         raise SystemExit(f"they find different entries: {samples}")
     for engine, runs in samples.items():
