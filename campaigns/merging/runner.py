@@ -119,12 +119,13 @@ def _hadd() -> str:
     return found
 
 
-WAYS: dict[str, tuple[Merge, Sequence[str]]] = {
-    "arrowroot": (with_arrowroot, ("arrowroot",)),
-    "limit": (limit, ("arrowroot",)),
-    "hadd": (hadd(), ("ROOT",)),
-    "hadd-2": (hadd("-j", "2"), ("ROOT",)),
-    "uproot": (with_uproot, ("uproot",)),
+#: What merges, and the package whose version is told.
+WAYS: dict[str, tuple[Merge, str]] = {
+    "arrowroot": (with_arrowroot, "arrowroot"),
+    "limit": (limit, "arrowroot"),
+    "hadd": (hadd(), "ROOT"),
+    "hadd-2": (hadd("-j", "2"), "ROOT"),
+    "uproot": (with_uproot, "uproot"),
 }
 
 
@@ -154,13 +155,16 @@ def identify(_: Job) -> Answer:
     """Say what this is."""
     from importlib.metadata import PackageNotFoundError, version
 
-    versions = {}
-    for name in way[1]:
+    name = way[1]
+    if name == "ROOT":
+        command = [str(Path(_hadd()).with_name("root-config")), "--version"]
+        versions = {name: subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()}
+    else:
         try:
-            versions[name] = version(name)
+            versions = {name: version(name)}
         except PackageNotFoundError:
             raise UnsupportedError(f"{name} is not installed") from None
-    if "arrowroot" in versions:
+    if name == "arrowroot":
         from arrowroot_lab.runners.arrowroot_runner import checkout
 
         versions |= checkout()
