@@ -18,7 +18,7 @@ OPENING_AND_READING = """
     _api _api.chain _api.column _api.file _api.opening _api.scan _api.tree _api.tree_metadata
     _arrow _arrow.chunks _arrow.convert _arrow.masks
     _errors _native _objects _objects.record _options _passes _passes.source _render
-    _select _select.columns _select.entries _select.events _select.globs _select.ids _sizes
+    _select _select.columns _select.entries _select.events _select.globs _select.ids _select.indexed _sizes
     _storage _storage.config _storage.in_hand _storage.readers _storage.url
 """
 #: The modules of the standard library that they may bring: typing has most of it.

@@ -207,7 +207,7 @@ class PolyProfile(PolyHistogram):
 
     def outside(self) -> npt.NDArray[np.float64]:
         """Return the means of the regions outside the bins: see :meth:`PolyHistogram.outside`."""
-        found = _items(self._root_member("fOverflowBins"))
+        found = _items(self._member("fOverflowBins"))
         regions = _checked(found, Record, f"{self._called}: a region outside of its bins")
         return self._arranged(_numbers(regions, "fAverage"))
 
