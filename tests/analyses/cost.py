@@ -1,4 +1,4 @@
-"""What the analysis of four leptons (docs/analyses.md) costs here and with RDataFrame: CPU time of all threads.
+"""Measures what the analysis of four leptons costs (docs/analyses.md), beside RDataFrame: CPU time of all threads.
 
     python -m tests.analyses.cost [--entries 50000] [--repeats 3]
 

@@ -47,7 +47,7 @@ def test_all_mergers_write_the_same_values(kind, tmp_path):
         if "unsupported" not in one:
             assert one["details"]["file_bytes"] > 0
             assert one["wall_ns"] > 0
-    # Of a command it is that of the process that was started.
+    # The CPU time of a command is that of the process that was started.
     assert told["hadd"]["cpu_ns"] > 10_000_000
     assert told["hadd"]["details"]["start_cpu_ns"] > 10_000_000
     assert told["arrowroot"]["details"]["start_cpu_ns"] == 0

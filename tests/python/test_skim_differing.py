@@ -90,7 +90,7 @@ def test_conditions_and_definitions_take_what_is_lacking_for_null(files):
     found = values(files / "o.root")
     assert expected.num_rows == 3
     assert stored(found, expected.column_names) == expected.to_pydict()
-    # What counts lists comes with them; only trees have it.
+    # Counters come along with the lists that they count; only trees have them.
     assert ("nMu" in found.column_names) == (ar.open(files / "a.root")["T"].class_name == "TTree")
     assert [(one.url, [cut.num_entries for cut in one.cuts]) for one in made.inputs] == [
         (str(inputs[0]), [5, 3]),

@@ -32,7 +32,7 @@ _TIMES = ("wall_ns", "cpu_ns")
 _PEAKS = ("peak_rss_bytes", "peak_virtual_bytes")
 #: Virtual memory that comes and goes by chance: glibc reserves 64 MiB of addresses for an arena, and how many there are
 #: is decided by which threads meet. Source: ``HEAP_MAX_SIZE`` of ``malloc/arena.c`` (glibc 2.36).
-_OF_ARENAS = 2 * (64 << 20)
+_ARENA_BYTES = 64 << 20
 #: Layers that count what the kernel and the line do, too, which is never the same twice.
 _NOT_EXACT = ("process", "device")
 #: Samples that show that a count is the same each time.
@@ -183,8 +183,8 @@ def _peak(sides: Sides, now: Result, key: str) -> list[Finding]:
         return []
     before, after = statistics.median(old), statistics.median(new)
     more = sum(value > other for value in new for other in old) / (len(new) * len(old))
-    by_chance = _OF_ARENAS if key == "peak_virtual_bytes" else 0
-    if after <= max(before * (1 + LEAST_MEMORY), before + by_chance) or more < _SEPARATED:
+    by_chance = _ARENA_BYTES if key == "peak_virtual_bytes" else 0
+    if after <= before * (1 + LEAST_MEMORY) + by_chance or more < _SEPARATED:
         return []
     return [
         _found(sides, Kind.MEMORY, key, FindingState.ALARM, round(before), round(after), form="bytes",

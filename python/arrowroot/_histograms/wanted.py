@@ -75,7 +75,7 @@ class Hist:
 
     @property
     def is_profile(self) -> bool:
-        """Whether means are wanted."""
+        """True if means are wanted."""
         return "mean" in self.expressions
 
     def fills(self) -> Iterator[tuple[str, Mapping[str, str]]]:
