@@ -91,10 +91,10 @@ def index(
     lumi_mask: a list of good runs, as for :meth:`Tree.scan`: other events are not in the index.
     progress: called with the number of trees done, of all, and the next file.
 
-    Rows of an index that is at ``output`` already are kept for files of the same size, UUID and number of entries, and
-    the same good runs; local ones that have not been touched since are not even opened. Each file is kept in the directory
-    "OUTPUT.parts" as soon as it is read, and taken from there if the making is begun again. The index itself is
-    replaced at the end, at once. One process at a time makes an index; one that is killed holds up nobody.
+    Rows of an index that is at ``output`` already are kept for files of the same size, UUID and number of entries,
+    and the same good runs; local ones that have not been touched since are not even opened. Each file is kept in the
+    directory "OUTPUT.parts" as soon as it is read, and taken from there if the making is begun again. The index
+    itself is replaced at the end, at once. One process at a time makes an index; one that is killed holds up nobody.
 
     Raises: what ``open`` and ``scan`` raise; SchemaMismatchError if the ids have other types in another file;
     InvalidRequestError if ``output`` is a pipe or a device;
