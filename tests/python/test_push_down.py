@@ -82,7 +82,7 @@ QUERIES = [
     "select e.run, e.met from events e join picked p using (run, event) order by 1",
     "select round(sum(weight * met), 6) from beside where nMuon > 1",
     "select a.run, max(b.met) from events a join events b on a.event = b.event + 1 group by 1 order by 1",
-    "select list_sum(list_filter(pt, lambda x: x > 20)) s from events where nMuon = 4 order by s nulls last limit 5",
+    "select list_sum([x for x in pt if x > 20]) s from events where nMuon = 4 order by s nulls last limit 5",
 ]
 
 

@@ -52,6 +52,7 @@ def _frames(
 ) -> Iterator[pl.DataFrame]:
     """Yield what Polars asks for: columns, of the first entries, those for which a predicate holds."""
     import polars as pl
+    import pyarrow as pa
 
     chain = request.chain
     # A frame without columns has no length.
@@ -65,8 +66,13 @@ def _frames(
         chain.location,
         "" if bound is None else bound.text,
     )
+    found = False
     for batch in scan:
+        found = True
         yield cast("pl.DataFrame", pl.from_arrow(batch))
+    if not found:  # Polars 1.22 panics where a source yields no frame.
+        schema = pa.schema([request.schema.field(name) for name in names])
+        yield cast("pl.DataFrame", pl.from_arrow(empty_batch(schema)))
 
 
 @takes(
