@@ -17,6 +17,7 @@ mod provenance;
 mod roster;
 pub mod rules;
 mod trees;
+mod window;
 
 pub use error::{Error, Result};
 pub use merger::{Merger, Report, Settings};

@@ -12,9 +12,8 @@ use arrowroot_writer::ntuple::CopiedNtuple;
 use format::rntuple::{ColumnType, PAGE_CHECKSUM_BYTES, Page, check_page};
 
 use crate::error::{Error, Result};
+use crate::window::window_bytes;
 
-/// So many bytes of pages are in memory at a time, or one page.
-const MAX_BYTES: u64 = 8 << 20;
 /// Bytes between two pages that are read with them, at most: a key takes fewer, for example.
 const MAX_GAP_BYTES: u64 = 4 << 10;
 
@@ -85,12 +84,13 @@ impl<'i> Copier<'i> {
                 return Err(self.overlap(page));
             }
         }
+        let window_bytes = window_bytes(self.input);
         let mut rest = wanted.as_slice();
         while !rest.is_empty() {
             let mut n_bytes = 0;
             let fits = |wanted: &&Wanted| {
                 n_bytes += bytes_of(&wanted.page);
-                n_bytes <= MAX_BYTES
+                n_bytes <= window_bytes
             };
             let n = rest.iter().take_while(fits).count().max(1);
             let (now, later) = rest.split_at(n);

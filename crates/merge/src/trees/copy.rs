@@ -14,9 +14,8 @@ use super::place::TreePlace;
 use super::rebasket::{self, HeldBasket};
 use super::schema::Mapping;
 use crate::error::{Error, Result};
+use crate::window::window_bytes;
 
-/// Baskets of so many bytes are read and written together, or a single one.
-const WINDOW_BYTES: u64 = 8 << 20;
 /// So many bytes of small baskets of an input wait to be put together.
 const MAX_HELD_BYTES: usize = 64 << 20;
 /// So many bytes between baskets are read and dropped.
@@ -100,7 +99,8 @@ impl Copying {
         self.jobs.len() + self.embedded.len()
     }
 
-    /// Copies them behind those that the branches have. `joined`: the record of the output.
+    /// Copies them behind those that the branches have. `joined`: the record of the output; `buffer`: memory for baskets,
+    /// whose content means nothing.
     pub(crate) fn copy(
         &self,
         input: &File,
@@ -108,6 +108,7 @@ impl Copying {
         branches: &mut [JoinedBranch],
         (record, object_data): (&TreeRecord, &[u8]),
         joined: &TreeRecord,
+        buffer: &mut Vec<u8>,
     ) -> Result<()> {
         let mut first_numbers: Vec<usize> = branches.iter().map(JoinedBranch::n_numbers).collect();
         for &(branch, n_baskets, n_entries) in &self.counts {
@@ -117,15 +118,15 @@ impl Copying {
             }
         }
         let mut rest = self.jobs.as_slice();
-        let mut buffer = Vec::new();
+        let window_bytes = window_bytes(input);
         let mut compressor = Compressor::new();
         let (mut decompressor, mut held_bytes) = (Decompressor::default(), 0);
         while let Some(first) = rest.first() {
-            let is_in = |job: &Job| job.offset + u64::from(job.stored_bytes) <= first.offset + WINDOW_BYTES;
+            let is_in = |job: &Job| job.offset + u64::from(job.stored_bytes) <= first.offset + window_bytes;
             let n_jobs = rest.iter().take_while(|job| is_in(job)).count().max(1);
             let (window, later) = rest.split_at(n_jobs);
             let in_tree = |error: arrowroot::format::Error| format_error(input.source().as_ref(), place.tree, error);
-            let starts = read_window(input, window, &mut buffer)?;
+            let starts = read_window(input, window, buffer)?;
             let mut copied = Vec::with_capacity(window.len());
             for (job, &start) in window.iter().zip(&starts) {
                 let record = &buffer[start..start + job.stored_bytes as usize];
@@ -158,7 +159,7 @@ impl Copying {
                     KeyHead::move_record(record, position, seek_dir, cycle, place.add_to_pid)?;
                     position += u64::from(job.stored_bytes);
                 }
-                appender.append(&contiguous(&buffer, &copied))
+                appender.append(&contiguous(buffer, &copied))
             })?;
             let mut position = begin;
             for (job, _, head) in copied {
@@ -208,7 +209,9 @@ fn read_window(input: &File, window: &[Job], buffer: &mut Vec<u8>) -> Result<Vec
         }
         starts.push(index(n_bytes - u64::from(job.stored_bytes)));
     }
-    buffer.resize(index(n_bytes), 0);
+    if buffer.len() < index(n_bytes) {
+        buffer.resize(index(n_bytes), 0);
+    }
     let mut parts = Vec::with_capacity(spans.len());
     let mut rest = buffer.as_mut_slice();
     for (start, end) in spans {

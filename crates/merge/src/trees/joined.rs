@@ -52,6 +52,8 @@ pub(crate) struct Joined {
     last_schema: (TreeSchema, Arc<Mapping>),
     /// True if small baskets are put together.
     rebaskets: bool,
+    /// Memory for baskets; its content means nothing.
+    buffer: Vec<u8>,
 }
 
 /// The state before an input.
@@ -80,6 +82,7 @@ impl Joined {
             n_inputs: 0,
             last_schema: (TreeSchema::of(&staged.record), Arc::clone(&staged.mapping)),
             rebaskets,
+            buffer: Vec::new(),
         }
     }
 
@@ -99,7 +102,7 @@ impl Joined {
     /// Copies the baskets of an input.
     pub(crate) fn copy(&mut self, input: &File, staged: &Staged, place: &TreePlace<'_>) -> Result<()> {
         let Staged { record, object_data, copying, .. } = staged;
-        copying.copy(input, place, &mut self.branches, (record, object_data), &self.record)
+        copying.copy(input, place, &mut self.branches, (record, object_data), &self.record, &mut self.buffer)
     }
 
     pub(crate) fn n_entries(&self) -> u64 {

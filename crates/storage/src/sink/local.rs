@@ -16,6 +16,9 @@ use crate::descriptors::opened;
 use crate::error::{Ending, Error, Result};
 use crate::secret::redacted;
 use crate::sink::Sink;
+use writeback::Writeback;
+
+mod writeback;
 
 /// The suffix of a file's name until it is published.
 const PART: &str = ".part";
@@ -45,6 +48,7 @@ pub struct LocalSink {
     target: PathBuf,
     part: PathBuf,
     state: RwLock<LocalState>,
+    writeback: Writeback,
     /// A child of this process has the file as well, and must not remove it.
     process: u32,
 }
@@ -83,7 +87,7 @@ impl LocalSink {
         let creating = format!("cannot create {}", redacted(&part.to_string_lossy()));
         let file = Arc::new(create_part(&part, mode.unwrap_or(0o666)).map_err(failed(&url, &creating))?);
         let state = RwLock::new(LocalState::Open(Arc::clone(&file)));
-        let sink = LocalSink { url, target, part, state, process: std::process::id() };
+        let sink = LocalSink { url, target, part, state, writeback: Writeback::default(), process: std::process::id() };
         if let Some(mode) = mode {
             let taken_over = take_over(mode, &file);
             taken_over.map_err(failed(&sink.url, "cannot be replaced by a file of the same permissions"))?;
@@ -134,13 +138,15 @@ impl Sink for LocalSink {
     }
 
     fn write_vector(&self, offset: u64, parts: &[&[u8]]) -> Result<()> {
+        let n_bytes: usize = parts.iter().map(|part| part.len()).sum();
         self.with(|file| {
             write_gathered(file, offset, parts).map_err(|source| {
-                let n_bytes: usize = parts.iter().map(|part| part.len()).sum();
                 failed(&self.url, &format!("cannot write {n_bytes} bytes at {offset} of {}", self.part.display()))(
                     source,
                 )
-            })
+            })?;
+            self.writeback.written(file, offset.saturating_add(n_bytes as u64));
+            Ok(())
         })
     }
 
