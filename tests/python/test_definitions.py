@@ -118,6 +118,8 @@ def test_aliases_of_a_tree_are_columns(tree, events):
 
 def test_functions_of_lists_are_those_of_awkward(tree, events):
     pairs, both = ak.combinations(events.pt, 2), ak.cartesian([events.pt, events.jet])
+    triples = ak.combinations(ak.concatenate([events.pt, events.eta], axis=1), 3)
+    nested = ak.cartesian([events.pt, events.jet], nested=True)
     order = ak.argsort(events.eta, axis=1, stable=True)
     for text, expected in {
         "argmax(pt)": ak.argmax(events.pt, axis=1),
@@ -133,6 +135,11 @@ def test_functions_of_lists_are_those_of_awkward(tree, events):
         "Concatenate(q, jet > 0)": ak.concatenate([events.q, ak.values_astype(events.jet > 0, int)], axis=1),
         "first(pt) + 2 * second(pt)": pairs["0"] + 2 * pairs["1"],
         "first(pt, jet) - second(pt, jet)": both["0"] - both["1"],
+        "first(pt, 2) - second(pt, 2)": pairs["0"] - pairs["1"],
+        "first(Concatenate(pt, eta), 3)": triples["0"],
+        "second(Concatenate(pt, eta), 3) - third(Concatenate(pt, eta))": triples["1"] - triples["2"],
+        "pt - per(pt, jet)": nested["0"] - nested["1"],
+        "any(per(pt, jet) > 0.2 * pt)": ak.any(nested["1"] > 0.2 * nested["0"], axis=-1),
         "mean(pt)": ak.nan_to_none(ak.mean(events.pt, axis=1)),
         "prod(eta)": ak.prod(events.eta, axis=1),
         "pt[-1]": ak.firsts(events.pt[:, ::-1]),
@@ -203,6 +210,8 @@ def test_numbers_of_entries_are_those_that_are_delivered(tree):
         ({"a": "n ^ 2"}, "write x \\*\\* n, or xor"),
         ({"a": "n & 1 == 1"}, 'binds less than a comparison in C, and more in Python: write "&&"'),
         ({"a": "first(n)"}, "is of lists"),
+        ({"a": "first(pt, 4)"}, "combinations of 2 or 3 items of a list, or of two lists"),
+        ({"a": "per(pt, 3)"}, "per\\(\\) is of lists"),
         ({"a": "Concatenate(pt, n)"}, "concatenate\\(\\) is of lists of values"),
         ({"a": "Concatenate(pt, s)"}, "is of lists of values"),
         ({"a": "Take(pt, 1.5)"}, "an integer or a list of indices"),

@@ -61,8 +61,8 @@ def _call(name: str, values: list[Items]) -> Items:
         return orders.order(name, values[0])
     if name in ("argmin", "argmax"):
         return orders.extreme_index(name, values[0])
-    if name in ("first", "second"):
-        return orders.pairs(name, values)
+    if name in ("first", "second", "third", "per"):
+        return orders.combined(name, values)
     return numbers.function(name, values)
 
 

@@ -28,6 +28,8 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("take", "concatenate"), (2, 2)),
     "where": (3, 3),
     **dict.fromkeys(("first", "second"), (1, 2)),
+    "third": (1, 1),
+    "per": (2, 2),
     "DeltaPhi": (2, 2),
     "DeltaR": (4, 4),
     "InvariantMass": (4, 4),

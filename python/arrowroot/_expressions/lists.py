@@ -88,14 +88,15 @@ def of_arrow(array: pa.Array) -> Items:
 def _level(array: pa.Array) -> Level:
     if array.null_count:
         valid = _arrays.validity(array)
-        return Level(_ends(_arrays.without_nulls(pc.list_value_length(array), valid)), valid)
+        return Level(ends_of(_arrays.without_nulls(pc.list_value_length(array), valid)), valid)
     if pa.types.is_fixed_size_list(array.type):
         return Level(np.arange(len(array) + 1, dtype=np.int64) * array.type.list_size)
     offsets = _arrays.to_numpy(array.offsets)
     return Level(offsets - offsets[0] if len(offsets) else np.zeros(1, dtype=np.int64))
 
 
-def _ends(lengths: Array) -> Array:
+def ends_of(lengths: Array) -> Array:
+    """Return the first item of each list, from 0, and the end of the last."""
     return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
 
 
@@ -145,7 +146,7 @@ def take(levels: tuple[Level, ...], arrays: list[Any], chosen: Array) -> tuple[t
     before, valid = levels[0]
     starts = before[:-1][chosen].astype(np.int64)
     n_items = before[1:][chosen] - starts
-    ends = _ends(n_items)
+    ends = ends_of(n_items)
     inside = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], n_items)
     inner, taken = take(levels[1:], arrays, inside)
     return (Level(ends, None if valid is None else valid[chosen]), *inner), taken
@@ -412,7 +413,7 @@ def _where(of: Items, condition: Items) -> Items:
 
 
 def _kept(of: Items, keeps: Array) -> tuple[Any, Array | None, tuple[Level, ...]]:
-    n_before = _ends(keeps)
+    n_before = ends_of(keeps)
     data = of.data.filter(_arrays.of_numpy(keeps)) if isinstance(of.data, pa.Array) else of.data[keeps]
     valid = None if of.valid is None else of.valid[keeps]
     ends, its_valid = of.levels[-1]
@@ -514,7 +515,7 @@ def _counted(function: str, of: Items) -> Items:
     ends, is_there = of.levels[-1]
 
     def number(of_items: Array) -> Array:
-        return np.diff(_ends(of_items)[ends])
+        return np.diff(ends_of(of_items)[ends])
 
     known = valid_of(of)
     n_true = number(is_true & known)

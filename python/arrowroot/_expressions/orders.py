@@ -1,11 +1,11 @@
-"""The order of the items of lists, the first of them, pairs of them, and lists put together."""
+"""The order of the items of lists, the first of them, combinations of them, and lists put together."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from arrowroot._expressions.choices import choose
-from arrowroot._expressions.lists import Array, Items, Level, Problem, aligned, item, take
+from arrowroot._expressions.lists import Array, Items, Level, Problem, aligned, ends_of, item, take
 
 
 def order(function: str, of: Items) -> Items:
@@ -85,29 +85,64 @@ def concatenated(one: Items, other: Items) -> Items:
     """Return the items of a list, and those of another one behind them."""
     _check_plain("concatenate", [one, other])
     counts, others = (np.diff(of.levels[0].ends).astype(np.int64) for of in (one, other))
-    level = Level(np.concatenate(([0], np.cumsum(counts + others))))
+    level = Level(ends_of(counts + others))
     place = np.arange(level.ends[-1]) - np.repeat(level.ends[:-1], counts + others)
     behind = place - np.repeat(counts, counts + others)
     sides = [item(of, Items(at, None, (level,))) for of, at in ((one, place), (other, behind))]
     return choose(Items(behind < 0, None, (level,)), *sides)
 
 
-def pairs(function: str, values: list[Items]) -> Items:
-    """Return the first or second item of each pair: of two of one list, or of one of each of two lists.
+#: The place in a combination, of the functions that give one item of each.
+_PLACES = {"first": 0, "second": 1, "third": 2}
 
-    Two of a list come in the order of ROOT's and Awkward's combinations: (0, 1), (0, 2), ..., (1, 2), ...; one of each
-    in that of a loop over the second list inside of one over the first.
+
+def combined(function: str, values: list[Items]) -> Items:
+    """Return one item of each combination: of two or three of one list, or of one of each of two lists.
+
+    Those of one list come in the order of ROOT's and Awkward's combinations, (0, 1), (0, 2), ..., (1, 2), ...; those of
+    two in that of a loop over the second list inside of one over the first. "per" has these as lists, one for each item
+    of the first list.
     """
-    _check_plain(function, values)
-    ends = [value.levels[0].ends for value in values]
     if len(values) == 1:
-        at, n_pairs = _within(ends[0], is_first=function == "first")
-        of = values[0]
+        return _of_one_list(values[0], 3 if function == "third" else 2, function)
+    if values[1].is_constant and function != "per":
+        if values[1].kind != "integer" or values[1].data not in (2, 3):
+            raise Problem(f"{function}() is of combinations of 2 or 3 items of a list, or of two lists")
+        return _of_one_list(values[0], int(values[1].data), function)
+    _check_plain(function, values)
+    counts, n_others = (np.diff(value.levels[0].ends).astype(np.int64) for value in values)
+    n_each = np.repeat(n_others, counts)
+    if function == "first":
+        at = np.repeat(np.arange(len(n_each)), n_each)
     else:
-        at, n_pairs = _between(*ends, is_first=function == "first")
-        of = values[function == "second"]
+        starts = np.repeat(values[1].levels[0].ends[:-1], counts)
+        at = np.repeat(starts - ends_of(n_each)[:-1], n_each) + np.arange(n_each.sum())
+    levels = (
+        (values[0].levels[0], Level(ends_of(n_each)))
+        if function == "per"
+        else (Level(ends_of(counts * n_others)),)
+    )
+    of = values[function != "first"]
     _, (data, valid) = take((), [of.data, of.valid], at)
-    return Items(data, valid, (Level(np.concatenate(([0], np.cumsum(n_pairs)))),))
+    return Items(data, valid, levels)
+
+
+def _of_one_list(of: Items, n_combined: int, function: str) -> Items:
+    """Return the first, second or third items of the combinations of so many of a list."""
+    _check_plain(function, [of])
+    ends, place = of.levels[0].ends, _PLACES[function]
+    counts = np.diff(ends).astype(np.int64)
+    behind = np.repeat(ends[1:], counts)
+    at = last = np.arange(ends[-1], dtype=np.int64)
+    n_each = counts
+    for position in range(1, n_combined):
+        # Each combination so far goes on with all items behind its last one.
+        n_after = behind[last] - last - 1
+        last = np.repeat(last + 1 - ends_of(n_after)[:-1], n_after) + np.arange(n_after.sum())
+        at = last if position <= place else np.repeat(at, n_after)
+        n_each = n_each * (counts - position) // (position + 1)
+    _, (data, valid) = take((), [of.data, of.valid], at)
+    return Items(data, valid, (Level(ends_of(n_each)),))
 
 
 def _check_plain(function: str, values: list[Items]) -> None:
@@ -116,27 +151,3 @@ def _check_plain(function: str, values: list[Items]) -> None:
         raise Problem(f"{function}() is of lists of values")
     if any(value.levels[0].valid is not None for value in values):
         raise Problem(f"{function}() is of lists of which some are null")
-
-
-def _within(ends: Array, *, is_first: bool) -> tuple[Array, Array]:
-    """Return the indices of the first or second items of pairs, and how many pairs each list has."""
-    counts = np.diff(ends).astype(np.int64)
-    # So many pairs begin with each item.
-    n_after = np.repeat(ends[1:], counts) - np.arange(ends[-1]) - 1
-    firsts = np.repeat(np.arange(ends[-1]), n_after)
-    n_pairs = counts * (counts - 1) // 2
-    if is_first:
-        return firsts, n_pairs
-    begins = np.concatenate(([0], np.cumsum(n_after)))[:-1]
-    return firsts + 1 + np.arange(len(firsts)) - np.repeat(begins, n_after), n_pairs
-
-
-def _between(ends: Array, others: Array, *, is_first: bool) -> tuple[Array, Array]:
-    counts, n_others = np.diff(ends).astype(np.int64), np.diff(others).astype(np.int64)
-    n_each = np.repeat(n_others, counts)
-    if is_first:
-        return np.repeat(np.arange(ends[-1]), n_each), counts * n_others
-    begins = np.concatenate(([0], np.cumsum(n_each)))[:-1]
-    n_all = int(n_each.sum())
-    at = np.repeat(np.repeat(others[:-1], counts) - begins, n_each) + np.arange(n_all)
-    return at, counts * n_others
