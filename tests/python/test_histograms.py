@@ -70,6 +70,37 @@ def test_the_entries_of_each_sample_that_pass_a_cut_are_filled(files, options):
         assert made["number"][sample, :].values().tolist() == [0, len(own)]
 
 
+@pytest.mark.parametrize("options", [{}, {"batch_entries": 70}])
+def test_entries_or_items_for_which_a_condition_holds_are_filled(files, options):
+    scan = ar.scan(files, "t", **options)
+    wanted = {
+        "entries": ar.Hist(
+            (40, 0, 40), x="x", where="x % 3 == 0", cut="odd", variations={"up": {"where": "x % 5 == 0"}}
+        ),
+        "items": ar.Hist((5, 0, 5), x="v", where="v > 0.5", weight="x"),
+        "null": ar.Hist((40, 0, 40), x="x", where="v[1] > 1"),
+        "number": ar.Hist((2, 0, 2), x="1", where="0"),
+    }
+    made = scan.hist(wanted, cuts={"odd": "x % 2 == 1"}, by_sample=True)
+    whole = ar.scan(files, "t", ["v", "x"], origin="sample").to_awkward()
+    for sample in ("a", "b"):
+        own = whole[whole["sample"] == sample]
+        for variation, divisor in (("nominal", 3), ("up", 5)):
+            chosen = own.x[(own.x % divisor == 0) & (own.x % 2 == 1)]
+            expected, _ = np.histogram(chosen.to_numpy(), np.arange(41))
+            assert made["entries"][sample, variation, :].values().tolist() == expected.tolist()
+        weights = ak.broadcast_arrays(own.x, own.v)[0][own.v > 0.5]
+        expected, _ = np.histogram(
+            ak.flatten(own.v[own.v > 0.5]).to_numpy(), np.arange(6), weights=ak.flatten(weights)
+        )
+        assert made["items"][sample, :].values().tolist() == expected.tolist()
+        seconds = ak.fill_none(ak.pad_none(own.v, 2)[:, 1], -1.0)
+        expected, _ = np.histogram(own.x[seconds > 1].to_numpy(), np.arange(41))
+        assert made["null"][sample, :].values().tolist() == expected.tolist()
+        assert expected.sum() > 0
+        assert made["number"][sample, :].values().tolist() == [0, 0]
+
+
 def test_one_pass_has_the_filter_and_the_entries_of_the_scan(files):
     tree = ar.open(files["a"]["files"][0])["t"]
     scan = tree.scan(filter="x > 3", entries=slice(0, 20))
@@ -96,6 +127,10 @@ def test_one_pass_has_the_filter_and_the_entries_of_the_scan(files):
         (
             lambda scan: scan.hist({"h": ar.Hist((2, 0, 1), x="x", cut="c")}, cuts={"c": "v > 1"}),
             "is a list for each",
+        ),
+        (
+            lambda scan: scan.hist({"h": ar.Hist((2, 0, 1), x="x", where="'a'")}),
+            "h: a text is no condition",
         ),
         (lambda _: ar.Hist((2, 0, 1), x="x", variations={"up": {"weight": "2"}}), "variation 'up'"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -84,12 +86,12 @@ class Filling:
             samples = None if self._samples is None else _Samples.of(batch.column("sample"))
             # One after another, so that no more than one has its arrays in memory.
             for (expressions, cut), fills in self._fills.items():
-                parts = [_value(text, batch, values) for _, text in expressions]
+                parts = {name: _value(text, batch, values) for name, text in expressions}
                 try:
                     found = _arrays(parts, batch.num_rows, None if cut is None else passed[cut], samples)
                 except Problem as problem:
                     raise InvalidRequestError(f"hist: {fills[0][0]}: {problem.message}") from None
-                names = [name for name, _ in expressions]
+                names = [name for name, _ in expressions if name != "where"]
                 for sample, arrays in found:
                     for name, variation in fills:
                         given = dict(zip(names, arrays, strict=True))
@@ -138,23 +140,26 @@ class _Samples(NamedTuple):
 
 
 def _arrays(
-    parts: list[Items], n_entries: int, mask: Mask | None, samples: _Samples | None
+    parts: Mapping[str, Items], n_entries: int, mask: Mask | None, samples: _Samples | None
 ) -> list[tuple[list[str], list[npt.NDArray[np.float64]]]]:
     """Return the values item by item, of the entries in a mask, that are not null; by sample if there are some.
 
+    parts: the values by what they are of; those for which "where" holds are returned, and not that itself.
+
     Raises: Problem.
     """
+    of_items = [truth(part) if name == "where" else part for name, part in parts.items()]
     rows: Any = slice(None)
-    if any(part.levels for part in parts):
+    if any(part.levels for part in of_items):
         # The number of the entry goes along with each item: the cut and the sample are of entries.
-        (*data, rows), valid, _ = aligned([*parts, Items(np.arange(n_entries))])
+        (*data, rows), valid, _ = aligned([*of_items, Items(np.arange(n_entries))])
     else:
-        data, valid, _ = aligned(parts)
+        data, valid, _ = aligned(of_items)
     n_items = n_entries if isinstance(rows, slice) else len(rows)
-    keeps = None if mask is None else mask[rows]
-    if valid is not None:
-        keeps = valid if keeps is None else keeps & valid
-    data = [np.broadcast_to(one, (n_items,)) for one in data]
+    by_name = {name: np.broadcast_to(one, (n_items,)) for name, one in zip(parts, data, strict=True)}
+    conditions = [None if mask is None else mask[rows], valid, by_name.pop("where", None)]
+    keeps = _all_of([one for one in conditions if one is not None])
+    data = list(by_name.values())
     if keeps is not None:
         keeps = np.broadcast_to(keeps, (n_items,))
         data = [one[keeps] for one in data]
@@ -164,6 +169,11 @@ def _arrays(
     if keeps is not None:
         rows = np.flatnonzero(keeps) if isinstance(rows, slice) else rows[keeps]
     return [([name], [one[of_it] for one in arrays]) for name, of_it in samples.masks(rows)]
+
+
+def _all_of(conditions: list[Mask]) -> Mask | None:
+    """Return where all conditions hold; None if there are none."""
+    return np.asarray(functools.reduce(operator.and_, conditions)) if conditions else None
 
 
 def _value(text: str, batch: pa.RecordBatch, values: dict[str, Items]) -> Items:

@@ -29,6 +29,7 @@ class Hist:
     mean: an expression, whose mean in each bin is wanted: a profile, with the storage ``Mean`` or ``WeightedMean``. A
         ``TProfile``, when it is written, has ROOT's errors; ``variances()`` divide by n - 1 where ROOT divides by n.
     weight: an expression; errors are the roots of sums of squares then.
+    where: a condition of the entries, or of the items of a list, that are filled; it varies as the others do.
     cut: the name of one of the cuts: entries that pass it and all before it are filled. None: all entries.
     variations: other expressions by the names of variations: ``{"up": {"weight": "1.1*w"}, "jes": {"x": "1.02*pt"}}``;
         the histogram gets an axis "variation" in front, whose first bin is "nominal".
@@ -45,11 +46,12 @@ class Hist:
         z: str | None = None,
         mean: str | None = None,
         weight: str | None = None,
+        where: str | None = None,
         cut: str | None = None,
         variations: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         """Raises: InvalidRequestError if there are not as many axes as expressions, and for unknown variations."""
-        given: dict[str, object] = {"x": x, "y": y, "z": z, "mean": mean, "weight": weight}
+        given: dict[str, object] = {"x": x, "y": y, "z": z, "mean": mean, "weight": weight, "where": where}
         wrong = [one for one in given.values() if not isinstance(one, str | None)]
         if wrong:
             raise InvalidRequestError(f"Hist: expected an expression in text, got {shown(wrong[0])}")
