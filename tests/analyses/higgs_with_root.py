@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.judge import macros
+from tests.judge.filled import bins, cut_flow
 from tests.judge.lazy import ROOT
 
 if TYPE_CHECKING:
@@ -172,10 +173,12 @@ def analysed() -> dict[str, Any]:
     }
     return {
         channel: {
-            "histograms": {sample: _bins(booked[channel, sample][0].GetValue()) for sample in samples},
+            "histograms": {sample: bins(booked[channel, sample][0].GetValue()) for sample in samples},
             "cuts": [
                 sum(cuts)
-                for cuts in zip(*(_passed(booked[channel, sample][1]) for sample in samples), strict=True)
+                for cuts in zip(
+                    *(cut_flow(booked[channel, sample][1])[1:] for sample in samples), strict=True
+                )
             ],
         }
         for channel, samples in CHANNELS.items()
@@ -233,12 +236,3 @@ def _mixed() -> tuple[str, list[str], list[str]]:
 
 def _from_vertex(lepton: str) -> str:
     return f"higgs::from_vertex({', '.join(f'{lepton}_{name}' for name in ('dxy', 'dxyErr', 'dz', 'dzErr'))})"
-
-
-def _passed(report: Any) -> list[int]:
-    return [int(cut.GetPass()) for cut in report.GetValue()]
-
-
-def _bins(found: Any) -> list[list[float]]:
-    cells = range(found.GetNcells())
-    return [[found.GetBinContent(k) for k in cells], [found.GetBinError(k) for k in cells]]

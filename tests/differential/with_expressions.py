@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.differential import drawn_texts, with_selections
 from tests.judge import macros
+from tests.judge.filled import bins
 from tests.judge.lazy import ROOT
 
 N_RANDOM = 400
@@ -98,12 +99,7 @@ def _histograms(tree: Any) -> dict[str, list[list[float]]]:
         ),
         "profile plane": cut.Profile2D(("", "", 4, -2.0, 2.0, 3, 0.0, 6.0), "x", "y", "p"),
     }
-    return {name: _bins(found) for name, found in made.items()}
-
-
-def _bins(found: Any) -> list[list[float]]:
-    cells = range(found.GetNcells())
-    return [[found.GetBinContent(k) for k in cells], [found.GetBinError(k) for k in cells]]
+    return {name: bins(found) for name, found in made.items()}
 
 
 def _returning(theirs: str) -> str:
