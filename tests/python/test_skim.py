@@ -663,17 +663,6 @@ def test_the_command_says_what_is_wrong(tmp_path, inputs, words, says):
     assert names_in(tmp_path) == ["a.root"]
 
 
-def test_attribute_sets_are_named_as_left_out(tmp_path):
-    with ar.create(tmp_path / "in.root") as made, made.tree("Events", layout="rntuple") as table:
-        table.append({"x": np.arange(100)})
-        table.attributes("lumi", {"run": "int32"}).append({"first_entry": [0], "n_entries": [60], "run": [1]})
-    skimmed = ar.skim(tmp_path / "in.root", tmp_path / "out.root", filter="x > 3")
-    assert [path for path, _ in skimmed.left_out] == ["Events: attribute set 'lumi'"]
-    done = run_here("skim", "in.root", "out.root", cwd=tmp_path)
-    assert done.returncode == 3
-    assert "Events: attribute set 'lumi'" in done.stderr
-
-
 def test_warnings_of_unreadable_columns_are_told_once(tmp_path, inputs):
     directory, _ = inputs
     with warnings.catch_warnings():

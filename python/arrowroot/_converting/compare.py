@@ -11,7 +11,7 @@ from arrowroot._arrow.kinds import fields_of, is_view
 from arrowroot._arrow.nulls import is_picked, items_of_maps, present_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 
 def difference(
@@ -21,7 +21,63 @@ def difference(
 
     Types must be the same but for what they say of missing values, values the same bit by bit: a NaN is equal to a NaN.
     """
-    schema, other = first[0], second[0]
+    comparison = Comparison(first[0], *second)
+    if comparison.found is None:
+        for batch in first[1]:
+            if comparison.add(batch) is not None:
+                break
+    return comparison.end()
+
+
+class Comparison:
+    """A table that is compared with another one as its batches come."""
+
+    def __init__(self, schema: pa.Schema, other: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+        """``other``, ``batches``: the table that is compared with it."""
+        self.names = schema.names
+        self._batches = iter(batches)
+        #: Entries of the other table that were drawn and not compared.
+        self._held: pa.RecordBatch | None = None
+        self._n_entries = 0
+        #: Where the other one differs; None: nowhere so far.
+        self.found = _of_schemas(schema, other)
+
+    def add(self, batch: pa.RecordBatch) -> str | None:
+        """Compare more entries; return the first difference, None if there is none so far."""
+        while self.found is None and batch.num_rows:
+            held = self._next()
+            if held is None:
+                self.found = f"it has fewer entries than {self._n_entries + batch.num_rows}"
+                break
+            n = min(batch.num_rows, held.num_rows)
+            self._compare(batch.slice(0, n), held.slice(0, n))
+            self._n_entries += n
+            batch, self._held = batch.slice(n), held.slice(n)
+        return self.found
+
+    def end(self) -> str | None:
+        """Return the first difference, once all entries were compared."""
+        if self.found is None and self._next() is not None:
+            self.found = f"it has more entries than {self._n_entries}"
+        return self.found
+
+    def _next(self) -> pa.RecordBatch | None:
+        while self._held is None or not self._held.num_rows:
+            self._held = next(self._batches, None)
+            if self._held is None:
+                return None
+        return self._held
+
+    def _compare(self, one: pa.RecordBatch, two: pa.RecordBatch) -> None:
+        for name, a, b in zip(self.names, one.columns, two.columns, strict=True):
+            if not same(a, b):
+                index = next(i for i in range(len(a)) if not same(a.slice(i, 1), b.slice(i, 1)))
+                self.found = f"column {name!r}, entry {self._n_entries + index}: {b[index]}, not {a[index]}"
+                return
+
+
+def _of_schemas(schema: pa.Schema, other: pa.Schema) -> str | None:
+    """Return how the columns of another table differ; None if they do not."""
     if schema.names != other.names:
         lost = [name for name in schema.names if name not in other.names]
         more = [name for name in other.names if name not in schema.names]
@@ -33,40 +89,7 @@ def difference(
     for name, kind, found in zip(schema.names, schema.types, other.types, strict=True):
         if _plain(kind) != _plain(found):
             return f"column {name!r} is {found}, not {kind}"
-    n_entries = 0
-    for one, two in _aligned(first[1], second[1]):
-        if one is None or two is None:
-            return f"it has {'more' if one is None else 'fewer'} entries than {n_entries}"
-        for name, a, b in zip(schema.names, one.columns, two.columns, strict=True):
-            if not same(a, b):
-                index = next(i for i in range(len(a)) if not same(a.slice(i, 1), b.slice(i, 1)))
-                return f"column {name!r}, entry {n_entries + index}: {b[index]}, not {a[index]}"
-        n_entries += one.num_rows
     return None
-
-
-def _aligned(
-    first: Iterable[pa.RecordBatch], second: Iterable[pa.RecordBatch]
-) -> Iterator[tuple[pa.RecordBatch | None, pa.RecordBatch | None]]:
-    """Yield pieces of two tables with the same entries; None where one of them has no more."""
-    sides = (iter(first), iter(second))
-    have: list[pa.RecordBatch | None] = [None, None]
-    while True:
-        for side, batches in enumerate(sides):
-            held = have[side]
-            while held is None or not held.num_rows:
-                held = next(batches, None)
-                if held is None:
-                    break
-            have[side] = held
-        one, two = have
-        if one is None or two is None:
-            if one is not two:
-                yield one, two
-            return
-        n = min(one.num_rows, two.num_rows)
-        yield one.slice(0, n), two.slice(0, n)
-        have = [one.slice(n), two.slice(n)]
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arrowroot._api.tree import Tree
 from arrowroot._errors import ArrowrootError, InvalidRequestError
+from arrowroot._objects.collections import ObjectList
 from arrowroot._select.columns import NOT, texts_of, without_mark
+from arrowroot._writing.file import fault_of_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,6 +33,11 @@ class Rule:
     def text(self) -> str:
         """What it says."""
         return repr(self._texts) if self._carries else "none"
+
+    @property
+    def takes_all(self) -> bool:
+        """True if nothing is left out."""
+        return self._carries and not self._texts
 
     def takes(self, path: str) -> bool:
         """Return whether a table or an object of that path is carried."""
@@ -61,20 +68,30 @@ class Objects:
         self._directories: list[str] = []
         #: Objects that are not alike in all inputs, and why.
         self._differing: dict[str, str] = {}
+        #: Objects and directories that cannot be written under their names, and why.
+        self._left_out: dict[str, str] = {}
 
     def take(self, file: File) -> None:
         """Take note of the objects of an input, which was read."""
-        here = {
-            key.path: key
+        holders = _holders_of_trees(file)
+        keys = [
+            key
             for key in file.key_list(cycles=False)
-            if not key.is_tree and not key.is_directory and self._rule.takes(key.path)
+            if not key.is_tree and key.path not in holders and self._rule.takes(key.path)
+        ]
+        faults = {key.path: fault for key in keys if (fault := fault_of_path(key.path)) is not None}
+        others = (path for path in holders if self._rule.takes(path) and not _has_only_trees(file[path]))
+        self._left_out |= {
+            **faults,
+            **dict.fromkeys(others, "the trees in it are taken, and nothing else of it"),
         }
+        here = [key.path for key in keys if not key.is_directory and key.path not in faults]
         if self._first is None:
             self._first = file
             self._digests = dict.fromkeys(here)
-            self._directories = [key.path for key in file.key_list(cycles=False) if key.is_directory]
+            self._directories = [key.path for key in keys if key.is_directory and key.path not in faults]
             return
-        for path in here.keys() - self._digests.keys() - self._differing.keys():
+        for path in set(here) - self._digests.keys() - self._differing.keys():
             self._differing[path] = f"{self._first.url} does not have it"
         for path in list(self._digests):
             why = None if path in here else f"{file.url} does not have it"
@@ -94,12 +111,11 @@ class Objects:
     def copy_to(self, outputs: Outputs) -> tuple[list[str], list[tuple[str, str]]]:
         """Copy what all have; return the paths, and those that cannot be written, with the reasons."""
         copied: list[str] = []
-        left_out: list[tuple[str, str]] = []
+        left_out = list(self._left_out.items())
         if self._first is None:
             return copied, left_out
         for path in self._directories:
-            if self._rule.takes(path):
-                outputs.make_directory(path)
+            outputs.make_directory(path)
         for path in self._digests:
             reason = outputs.copy(self._first, path)
             if reason is None:
@@ -117,13 +133,36 @@ def _digest(file: File, path: str) -> bytes | None:
         return None
 
 
-def other_trees(file: File, main: str, rule: Rule) -> Iterator[tuple[str, Tree]]:
-    """Yield the trees of a file that are carried, beside the one that is skimmed."""
-    for key in file.key_list(cycles=False):
-        if key.is_tree and key.path != main and rule.takes(key.path):
-            found = file[key.path]
+def other_trees(file: File, main: str | None, rule: Rule) -> Iterator[tuple[str, Tree]]:
+    """Yield the trees of a file that are carried, beside the one that is skimmed; those inside of objects if all are.
+
+    ``main``: the path of that; None: all trees are alike.
+    """
+    paths = [key.path for key in file.key_list(cycles=False) if key.is_tree]
+    if main is None:
+        paths = paths or file.trees
+    for path in paths:
+        if path != main and rule.takes(path):
+            found = file[path]
             if isinstance(found, Tree):
-                yield key.path, found
+                yield path, found
+
+
+def _holders_of_trees(file: File) -> set[str]:
+    """Return the paths of the objects that the trees of a file are inside of; none if keys are trees."""
+    keys = file.key_list(cycles=False)
+    if any(key.is_tree for key in keys):
+        return set()
+    paths, found = {key.path for key in keys if not key.is_directory}, set()
+    for tree in file.trees:
+        names = tree.split("/")
+        found |= {path for end in range(1, len(names)) if (path := "/".join(names[:end])) in paths}
+    return found
+
+
+def _has_only_trees(found: Any) -> bool:
+    """Return whether an object is a list of trees, which is then as good as a directory."""
+    return isinstance(found, ObjectList) and all(isinstance(item, Tree) for item in found)
 
 
 def sums_of(file: File, names: Sequence[str]) -> dict[str, float]:

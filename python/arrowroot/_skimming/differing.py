@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from arrowroot._api.unified import Differing
-    from arrowroot._skimming.reading import Request
+    from arrowroot._skimming.request import Request
     from arrowroot._storage.config import StorageOptions
 
 
@@ -33,12 +32,22 @@ class Together(NamedTuple):
     left_out: Sequence[tuple[str, str]]
 
 
-def together(request: Request, differing: Differing) -> Together:
+def with_columns_of_all(request: Request) -> tuple[Request, Sequence[tuple[str, str]]]:
+    """Return a request with the columns of inputs that may differ, and those that can be read nowhere, with reasons."""
+    if not request.may_differ:
+        return request, ()
+    found = together(request)
+    return request._replace(columns=found.columns, of_all=found.schema), found.left_out
+
+
+def together(request: Request) -> Together:
     """Open all inputs and return their columns. Raises: as ``arrowroot.scan``."""
     # An input that cannot be opened is told when it is read.
     leaving_out = LeavingOut(lambda _: None) if request.skips_bad else None
     storage = cast("StorageOptions", request.storage)
-    row: Any = opened_row(request.files, storage, kind=Unified, leaving_out=leaving_out, differing=differing)
+    row: Any = opened_row(
+        request.files, storage, kind=Unified, leaving_out=leaving_out, differing=request.differing
+    )
     choice, options = Choice.of(request.columns), request.read
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnsupportedColumnWarning)

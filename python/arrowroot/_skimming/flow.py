@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from arrowroot._filter.bind import Filter
     from arrowroot._select.events import EventList
+    from arrowroot._skimming.ranges import Left
 
     Mask = npt.NDArray[np.bool_]
 
@@ -33,10 +34,11 @@ class Flow:
         conditions: Sequence[tuple[str, Filter]],
         outputs: Sequence[tuple[str, Filter | None]],
         weight: str | None,
+        left: Left | None = None,
     ) -> None:
         """Take named conditions, one after the other, and those of the outputs, which come last and side by side.
 
-        weight: the path of a column.
+        weight: the path of a column. left: counts the entries of ranges.
         """
         filters = [*(one for _, one in conditions), *(one for _, one in outputs if one is not None)]
         self.text = " && ".join(one.text for one in filters)
@@ -45,6 +47,7 @@ class Flow:
         self._conditions = conditions
         self._outputs = outputs
         self._weight = weight
+        self.left = left
         start = Cut("all", 0, None if weight is None else 0.0)
         #: All entries, and those that are left behind each condition.
         self.cuts = [start, *(start._replace(name=name) for name, _ in conditions)]
@@ -55,6 +58,8 @@ class Flow:
 
     def count_all(self, n_entries: int) -> None:
         """Count entries of an input without conditions, whose columns nobody looks at."""
+        if self.left is not None:
+            self.left.count_all(n_entries)
         for counts in (self.cuts, self.of_outputs):
             counts[:] = [cut._replace(num_entries=cut.num_entries + n_entries) for cut in counts]
 
@@ -72,6 +77,8 @@ class Flow:
             if condition_of_output is not None:
                 wanted[number] &= condition_of_output.mask(batch, entry_of)
             _count(self.of_outputs, number, wanted[number], weights)
+        if self.left is not None:
+            self.left.count(wanted)
         selected = np.logical_or.reduce(wanted)
         if len(self._outputs) > 1:
             self._waiting.append(wanted[:, selected])

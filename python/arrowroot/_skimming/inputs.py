@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 OF_INPUTS = (CorruptFileError, StorageError, NotFoundError, SchemaMismatchError, UnsupportedError)
 #: Remote files that are opened ahead.
 _N_AHEAD = 8
+#: In the place of the path of a tree: all trees are alike.
+ALL = ""
 
 #: The marks of a local file that one in its place lacks: device, number, size, time of its last change.
 Status = tuple[int, int, int, int]
@@ -42,13 +44,24 @@ class OpenInput(NamedTuple):
     """A file of the inputs, and the tree in it that is skimmed."""
 
     file: File
-    tree: Tree
+    #: None: all trees are alike, and go whole.
+    tree: Tree | None
     status: Status | None
 
     @property
     def url(self) -> str:
         """Where it is, without credentials."""
-        return self.tree.url
+        return self.file.url
+
+    @property
+    def main(self) -> str:
+        """The path of the tree; ALL if all are alike."""
+        return ALL if self.tree is None else self.tree.path
+
+    @property
+    def num_entries(self) -> int:
+        """Entries of the tree."""
+        return 0 if self.tree is None else self.tree.num_entries
 
     def check_unchanged(self) -> None:
         """Raise StorageError if a local file is not what it was when it was opened."""
@@ -78,15 +91,20 @@ def _local(url: str) -> str:
 
 
 def opened(
-    files: list[tuple[str, str | None]], storage: Mapping[str, Any]
+    files: list[tuple[str, str | None]],
+    storage: Mapping[str, Any],
+    *,
+    needs_tree: bool = True,
+    main: str | None = None,
 ) -> Iterator[tuple[str, Callable[[], OpenInput]]]:
     """Yield what gives each input, or raises what opening it raised; several remote ones are opened at a time.
 
-    The first file says which tree is meant where none is named.
+    The first file says which tree is meant where none is named, or ``main`` does. needs_tree: False: if none is named
+    and the first file has several trees, or none, all trees are alike.
     """
     is_remote = any(scheme_of(url) != "file" for url, _ in files)
-    known: list[str] = []
-    jobs = (partial(_tried, url, tree, storage, known) for url, tree in files)
+    known = [] if main is None else [main]
+    jobs = (partial(_tried, url, tree, storage, known, needs_tree=needs_tree) for url, tree in files)
     # Its tree is known before the others are opened.
     yield redacted(files[0][0]), next(jobs)()
     found = in_order(jobs, _N_AHEAD if is_remote else 1)
@@ -95,12 +113,12 @@ def opened(
 
 
 def _tried(
-    url: str, tree: str | None, storage: Mapping[str, Any], known: list[str]
+    url: str, tree: str | None, storage: Mapping[str, Any], known: list[str], *, needs_tree: bool
 ) -> Callable[[], OpenInput]:
     """Open an input. ``known``: gets the name of the tree of the first one that has one, and gives it to the others."""
     try:
-        found = _opened(url, tree or (known[0] if known else None), storage)
-        known.append(found.tree.path)
+        found = _opened(url, tree or (known[0] if known else None), storage, needs_tree=needs_tree)
+        known.append(found.main)
     except Exception as error:  # noqa: BLE001 - it is raised where the input is asked for
         return partial(_raise, error)
     return lambda: found
@@ -110,12 +128,16 @@ def _raise(error: Exception) -> OpenInput:
     raise error
 
 
-def _opened(url: str, name: str | None, storage: Mapping[str, Any]) -> OpenInput:
+def _opened(url: str, name: str | None, storage: Mapping[str, Any], *, needs_tree: bool) -> OpenInput:
     status = None if "://" in place_of(_local(url)) else _status_of(_local(url))
     file = open_file(url, **storage)
     if file.missing_bytes or file.was_recovered:
         what = f"it was cut short by {file.missing_bytes:,} bytes" if file.missing_bytes else file.damage
         raise CorruptFileError(f"{file.url}: {what or 'it was not closed'}: entries may be missing")
+    if name == ALL or (name is None and not needs_tree and len(file.trees) != 1):
+        if not file.keys():
+            raise InvalidRequestError(f"{file.url}: there is nothing in this file")
+        return OpenInput(file, None, status)
     tree = file[name] if name is not None else _main_tree(file)
     if not isinstance(tree, Tree):
         raise InvalidRequestError(f"{file.url}: {shown(name)} is {kind_text(tree)}, not a tree")
@@ -123,8 +145,12 @@ def _opened(url: str, name: str | None, storage: Mapping[str, Any]) -> OpenInput
 
 
 def _main_tree(file: File) -> Tree:
-    """Return the only tree of a file. Raises: InvalidRequestError, with the names, if there are several."""
+    """Return the only tree of a file. Raises: InvalidRequestError, with the names, if there are several or none."""
     trees = file.trees
+    if not trees and file.keys():
+        raise InvalidRequestError(
+            f"{file.url}: columns, conditions and entries are of a tree, and it has none"
+        )
     if len(trees) > 1:
         raise InvalidRequestError(
             f"{file.url}: which of {', '.join(map(repr, trees))}? write {file.url}:{trees[0]}, or tree={trees[0]!r}"

@@ -6,17 +6,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import pyarrow as pa
+
+from arrowroot._api.attributes import RANGE_COLUMNS
 from arrowroot._errors import UnsupportedError
+from arrowroot._render import without_secrets
+from arrowroot._skimming.ranges import moved
 from arrowroot._writing.file import create
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    import pyarrow as pa
     from typing_extensions import Self
 
     from arrowroot._api.file import File
-    from arrowroot._skimming.tables import InputTable, Style
+    from arrowroot._skimming.ranges import Annotation
+    from arrowroot._skimming.tables import InputTable, Style, WrittenAs
+    from arrowroot._writing.attributes import AttributeWriter
     from arrowroot._writing.file import WritableFile
     from arrowroot._writing.table import TableWriter
 
@@ -40,6 +46,15 @@ class OutputOptions(NamedTuple):
     buffer_bytes: int
 
 
+class WrittenFile(NamedTuple):
+    """An output that is complete: its path once it is published, and until then."""
+
+    path: str
+    beside: str
+    #: By the paths of tables in the inputs: that in the file, and the columns.
+    tables: Mapping[str, tuple[str, pa.Schema]]
+
+
 class Outputs:
     """The files that are written; a context manager: an error leaves none of them."""
 
@@ -52,10 +67,17 @@ class Outputs:
         self._tables: dict[str, tuple[InputTable, list[TableWriter]]] = {}
         #: The beginnings of tables that had no entries so far.
         self._empty: dict[str, Callable[[], None]] = {}
+        #: Entries of a table in each output when an input began.
+        self._first_entries: dict[str, list[int]] = {}
+        #: Rows of attribute sets, which are written once all entries are there: by table, set and output.
+        self._ranges: list[tuple[str, str, int, pa.Table]] = []
+        #: Notes of tables that do not go along, and why.
+        self.notes_left_out: list[tuple[str, str]] = []
         try:
             for path in paths:
                 file = create(
                     path,
+                    compression=options.style.codec_of_objects,
                     reproducible=options.reproducible,
                     n_threads=options.n_threads,
                     buffers=max(1, options.buffer_bytes // len(paths)),
@@ -85,11 +107,13 @@ class Outputs:
         """Paths of the tables so far."""
         return list(self._tables)
 
-    def begin(self, table: InputTable, *, is_main: bool, has_all_entries: bool) -> None:
+    def begin(self, table: InputTable, *, is_main: bool, has_all_entries: bool, has_all_trees: bool) -> None:
         """Begin a table, if no input had it before. One without entries says nothing of the columns of others."""
+        self._first_entries[table.path] = [self.num_entries(table.path, i) for i in range(len(self._files))]
         if table.path in self._tables:
             return
-        begin = partial(self._begin, table, is_main=is_main, has_all_entries=has_all_entries)
+        written = table.written(self._style, has_all_entries=has_all_entries, has_all_trees=has_all_trees)
+        begin = partial(self._begin, table, written, is_main=is_main)
         if table.tree.num_entries:
             self._empty.pop(table.path, None)
             begin()
@@ -101,13 +125,30 @@ class Outputs:
         for begin in self._empty.values():
             begin()
 
-    def _begin(self, table: InputTable, *, is_main: bool, has_all_entries: bool) -> None:
-        options = table.options(self._style, has_all_entries=has_all_entries)
+    def _begin(self, table: InputTable, written: WrittenAs, *, is_main: bool) -> None:
         writers = []
         for number, file in enumerate(self._files):
             name = self._renamed.get(number, table.path) if is_main else table.path
-            writers.append(file.tree(name, table.schema, **options))
+            writers.append(file.tree(name, table.schema, **written.options))
+        self.notes_left_out += [(f"{table.path}: {note}", why) for note, why in written.left_out]
         self._tables[table.path] = table, writers
+
+    def annotate(self, annotation: Annotation) -> None:
+        """Keep rows of an attribute set of a table whose entries of an input were written."""
+        path, name, rows, output = annotation
+        for number, first_entry in enumerate(self._first_entries[path]):
+            if output in (None, number):
+                self._ranges.append((path, name, number, moved(rows, first_entry)))
+
+    def _write_ranges(self) -> None:
+        """Write the attribute sets."""
+        sets: dict[tuple[str, str, int], AttributeWriter] = {}
+        for path, name, number, rows in self._ranges:
+            writer = sets.get((path, name, number))
+            if writer is None:
+                values = pa.schema(list(rows.schema)[len(RANGE_COLUMNS) :])
+                writer = sets[path, name, number] = self._tables[path][1][number].attributes(name, values)
+            writer.append(rows)
 
     def add(self, portion: Portion, batch: pa.RecordBatch) -> None:
         """Write the entries of a portion, whose table was begun."""
@@ -125,7 +166,10 @@ class Outputs:
             for file in self._files:
                 file[path] = found
         except UnsupportedError as error:
-            return str(error)
+            trees = source.trees_inside([path])
+            url = without_secrets(source.url)
+            hint = f"; arrowroot skim {url}:{trees[0]} OUT --carry none takes one" if trees else ""
+            return f"{error}{hint}"
         return None
 
     def make_directory(self, path: str) -> None:
@@ -133,10 +177,17 @@ class Outputs:
         for file in self._files:
             file.directory(path)
 
+    def complete(self) -> list[WrittenFile]:
+        """Complete all files, which can be read at another path until they are published."""
+        self._write_ranges()
+        found = []
+        for number, file in enumerate(self._files):
+            tables = {path: (w[number].path, first.schema) for path, (first, w) in self._tables.items()}
+            found.append(WrittenFile(file.path, file.complete(), tables))
+        return found
+
     def publish(self) -> list[int]:
-        """Complete all files, then put them into their places; return their sizes in bytes. Any error leaves none."""
-        for file in self._files:
-            file.complete()
+        """Put the files, which are complete, into their places; return their sizes in bytes. Any error leaves none."""
         for file in self._files:
             file.close()
         return [Path(file.path).stat().st_size for file in self._files]

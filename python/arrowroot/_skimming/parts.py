@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from arrowroot._skimming.reading import Request
+    from arrowroot._skimming.request import Request
     from arrowroot._skimming.tables import InputTable
 
 #: At the end of a part stand its description as JSON, and the length of that.
@@ -57,7 +57,7 @@ class Parts:
 
         Raises: what reading the input raises; OSError if a part cannot be written.
         """
-        tables = list(reading.tables())
+        tables = reading.tables
         path = self._path(reading)
         batches = _taken(path, reading, tables)
         if batches is None:
@@ -92,6 +92,7 @@ class Parts:
                     "cuts": reading.flow.cuts,
                     "outputs": reading.flow.of_outputs,
                     "found": found,
+                    "left": None if reading.flow.left is None else reading.flow.left.before.tolist(),
                 }
                 text = json.dumps(described).encode()
                 file.write(text + len(text).to_bytes(_LENGTH_BYTES, "little"))
@@ -108,7 +109,8 @@ class Parts:
     def _path(self, reading: Reading) -> Path:
         given = reading.given
         changed_ns = None if given.status is None else given.status[-1]
-        named = [place_of(given.url), given.tree.path, *given.tree.file_identity, changed_ns, self._wanted]
+        file = given.file
+        named = [place_of(given.url), given.main, file.size_bytes, file.uuid, changed_ns, self._wanted]
         digest = hashlib.sha256(json.dumps(named).encode("utf-8", "surrogateescape")).hexdigest()
         return self.directory / f"{digest[:32]}{_SUFFIX}"
 
@@ -136,6 +138,8 @@ def _taken(path: Path, reading: Reading, tables: Sequence[InputTable]) -> list[_
         return None
     reading.flow.cuts = [Cut(*cut) for cut in found["cuts"]]
     reading.flow.of_outputs = [Cut(*cut) for cut in found["outputs"]]
+    if reading.flow.left is not None:
+        reading.flow.left.before[:] = found["left"]
     if reading.events is not None:
         reading.events.found[found["found"]] = True
     return [_StoredBatch(*batch) for batch in found["batches"]]
@@ -152,13 +156,13 @@ def _read(path: Path, tables: Sequence[InputTable], batches: Sequence[_StoredBat
                         yield Portion(table, stream.read_next_batch(), batch.output)
 
 
-def make_part(directory: Path, request: Request, file: tuple[str, str], main: str) -> None:
+def make_part(directory: Path, request: Request, file: tuple[str, str | None], main: str) -> None:
     """Make the part of an input, if it is not there; what an executor calls. ``main``: the path of the skimmed table.
 
     An input that is at fault has no part: whoever writes the outputs meets it again, and says so.
     """
     parts = Parts(directory, request)
-    ((_, give),) = opened([file], request.storage)
+    ((_, give),) = opened([file], request.storage, main=main)
     try:
         reading = Reading(request, give(), main, lambda _: None)
         if not parts.has(reading):

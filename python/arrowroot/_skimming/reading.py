@@ -2,87 +2,37 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arrowroot._errors import NoSuchColumnError
+from arrowroot._errors import NoSuchColumnError, UnsupportedError
 from arrowroot._filter.bind import AllOf
 from arrowroot._passes.filtered import FilteredSource, taken
 from arrowroot._passes.source import batches_of
+from arrowroot._select.entries import normalise
 from arrowroot._skimming.carrying import other_trees, sums_of
 from arrowroot._skimming.flow import EventFilter, Flow
 from arrowroot._skimming.outputs import Portion
+from arrowroot._skimming.ranges import Annotation, Left, rows_of
 from arrowroot._skimming.report import SkimmedInput
 from arrowroot._skimming.tables import table_of
+from arrowroot._writing.file import fault_of_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
 
-    from arrowroot._filter.bind import Filter, FilterLike
-    from arrowroot._options import Define, Options
+    from arrowroot._api.tree import Tree
+    from arrowroot._filter.bind import Filter
+    from arrowroot._options import Define
     from arrowroot._passes.source import Source
     from arrowroot._select.columns import Columns
-    from arrowroot._select.events import EventList
-    from arrowroot._select.lumi import LumiMask
-    from arrowroot._skimming.carrying import Rule
     from arrowroot._skimming.inputs import OpenInput
-    from arrowroot._skimming.outputs import OutputOptions
+    from arrowroot._skimming.request import Request
     from arrowroot._skimming.tables import InputTable
-
-
-#: Of what is kept for a digest.
-_FORM = "arrowroot.skim-part/1"
-
-
-class Request(NamedTuple):
-    """All that is asked for, checked as far as that is possible before an input is open."""
-
-    files: list[tuple[str, str | None]]
-    #: Path, name of the table if it gets another, and condition of each output.
-    outputs: list[tuple[str, str | None, FilterLike]]
-    columns: Columns
-    define: Define
-    #: Named conditions, one after the other.
-    cuts: list[tuple[str, FilterLike]]
-    lumi_mask: LumiMask | None
-    pick: EventList | None
-    weight: str | None
-    sums: Sequence[str]
-    rule: Rule
-    skips_bad: bool
-    read: Options
-    write: OutputOptions
-    storage: Mapping[str, Any]
-    #: What inputs that differ deliver of the skimmed tree; None: they may not.
-    of_all: pa.Schema | None = None
-
-    @property
-    def chooses(self) -> bool:
-        """True if some entries may be left out."""
-        has_own = any(condition is not None for _, _, condition in self.outputs)
-        return bool(self.cuts) or self.lumi_mask is not None or self.pick is not None or has_own
-
-    def digest(self) -> str:
-        """Return a digest of all that decides what is wanted of an input. How it is written is nothing of that."""
-        wanted = [
-            _FORM,
-            repr(self.columns),
-            None if self.define is None else list(self.define.items()),
-            [(name, str(condition)) for name, condition in self.cuts],
-            [(path, str(condition)) for path, _, condition in self.outputs],
-            None if self.lumi_mask is None else self.lumi_mask.ranges,
-            None if self.pick is None else (self.pick.columns, self.pick.ids),
-            self.weight,
-            self.rule.text,
-            None if self.of_all is None else self.of_all.to_string(show_field_metadata=False),
-        ]
-        return hashlib.sha256(json.dumps(wanted).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 class Reading:
@@ -97,25 +47,36 @@ class Reading:
         self._first = first
         self.table: InputTable | None = None
         self.events: EventFilter | None = None
+        #: The entries that are looked at; None: all.
+        self.entries: tuple[int, int] | None = None
+        #: The attribute sets of the skimmed table.
+        self._sets: dict[str, pa.Table] = {}
         self.flow = self._unbound()
         try:
-            self.table = table_of(
-                given.tree,
-                main,
-                request.columns,
-                request.read,
-                first(main),
-                define=request.define,
-                of_all=request.of_all,
-            )
+            if given.tree is not None:
+                self.table = self._table(given.tree, main, request.columns, request.define, request.of_all)
             if self.table is not None:
                 self.flow = self._flow(self.table)
         except NoSuchColumnError:
             # Files without events often have fewer columns.
-            if given.tree.num_entries:
+            if given.num_entries:
                 raise
         self.sums = sums_of(given.file, request.sums)
+        #: Columns, tables and attribute sets that cannot be read, and why.
         self.left_out: list[tuple[str, str]] = []
+
+    def _table(
+        self,
+        tree: Tree,
+        path: str,
+        columns: Columns = None,
+        define: Define = None,
+        of_all: pa.Schema | None = None,
+    ) -> InputTable | None:
+        read, style = self._request.read, self._request.write.style
+        return table_of(
+            tree, path, columns, read, self._first(path), style=style, define=define, of_all=of_all
+        )
 
     def _unbound(self) -> Flow:
         """Return the cut flow of an input without entries."""
@@ -125,6 +86,8 @@ class Reading:
             *(["pick"] if request.pick is not None else []),
         ]
         names += [name for name, _ in request.cuts]
+        if self.given.tree is None:
+            return Flow([], [(path, None) for path, _, _ in request.outputs], None)
         return Flow(
             [(name, nothing) for name in names],
             [(path, None) for path, _, _ in request.outputs],
@@ -146,40 +109,70 @@ class Reading:
             (path, None if condition is None else bind(condition)) for path, _, condition in request.outputs
         ]
         weight = None if request.weight is None else chain.id_paths([request.weight])[0]
-        return Flow(conditions, outputs, weight)
+        entries = normalise(request.entries, table.tree.num_entries)
+        if isinstance(entries, tuple):
+            self.entries = entries
+        self._sets = {name: rows_of(one, table.tree) for name, one in table.attributes.items()}
+        first_entry = 0 if self.entries is None else self.entries[0]
+        left = Left(self._sets, len(outputs), first_entry) if self._sets else None
+        return Flow(conditions, outputs, weight, left)
 
-    def tables(self) -> Iterator[InputTable]:
-        """Yield the skimmed table, and those that are carried."""
-        if self.table is not None:
-            self.left_out += self.table.left_out
-            yield self.table
-        for path, tree in other_trees(self.given.file, self.given.tree.path, self._request.rule):
-            table = table_of(tree, path, None, self._request.read, self._first(path))
+    @cached_property
+    def tables(self) -> list[InputTable]:
+        """The skimmed table, and those that are carried."""
+        found = [] if self.table is None else [self.table]
+        main = None if self.given.tree is None else self.given.tree.path
+        for path, tree in other_trees(self.given.file, main, self._request.rule):
+            why = fault_of_path(path)
+            try:
+                table = None if why is not None else self._table(tree, path)
+            except UnsupportedError as error:
+                if self._first(path) is not None:
+                    raise
+                table, why = None, str(error)
             if table is not None:
-                self.left_out += table.left_out
-                yield table
+                found.append(table)
+            elif why is not None:
+                self.left_out.append((path, why))
+        self.left_out += [one for table in found for one in table.left_out]
+        return found
+
+    def annotations(self) -> Iterator[Annotation]:
+        """Yield the attribute sets of all tables, once all portions were drawn."""
+        for table in self.tables:
+            for name, found in table.kept_sets.items():
+                if table is not self.table:
+                    yield Annotation(table.path, name, rows_of(found, table.tree), None)
+                elif self.flow.left is not None:
+                    for number in range(len(self._request.outputs)):
+                        rows = self.flow.left.of(self._sets[name], number)
+                        yield Annotation(table.path, name, rows, number)
 
     def portions(self) -> Iterator[Portion]:
         """Yield the entries that are wanted, and those of other trees."""
-        for table in self.tables():
+        for table in self.tables:
             yield Portion(table, None)
-            if table is self.table:
-                yield from self._selected(table)
-            else:
-                source = table.tree.source(table.columns, None, self._request.read)
-                yield from (Portion(table, batch) for batch in batches_of(source))
+            yield from self.portions_of(table)
         self.given.check_unchanged()
+
+    def portions_of(self, table: InputTable) -> Iterator[Portion]:
+        """Yield the entries of one of the tables."""
+        if table is self.table:
+            yield from self._selected(table)
+        else:
+            source = table.tree.source(table.columns, None, self._request.read)
+            yield from (Portion(table, batch) for batch in batches_of(source))
 
     def _selected(self, table: InputTable) -> Iterator[Portion]:
         """Yield the entries of the skimmed tree that the outputs want."""
         chain, flow, read = table.chain, self.flow, self._request.read
         if flow.columns:
-            filtered = chain.filtered(flow, table.outputs.needed, None, read)
+            filtered = chain.filtered(flow, table.outputs.needed, self.entries, read)
             source: Source = FilteredSource(chain.source, filtered, read)
         else:
-            source = chain.source(table.outputs.needed, None, read)
-            flow.count_all(table.tree.num_entries)
-        for batch in batches_of(table.outputs.of(source, None)):
+            source = chain.source(table.outputs.needed, self.entries, read)
+            flow.count_all(source.num_entries)
+        for batch in batches_of(table.outputs.of(source, self.entries)):
             wanted = flow.wanted(batch.num_rows)
             if wanted is None:
                 yield Portion(table, batch)
@@ -194,4 +187,5 @@ class Reading:
     @property
     def report(self) -> SkimmedInput:
         """The counts, once all was read."""
-        return SkimmedInput(self.given.url, self.flow.cuts, self.flow.of_outputs, self.sums)
+        cuts = [] if self.given.tree is None else self.flow.cuts
+        return SkimmedInput(self.given.url, cuts, self.flow.of_outputs, self.sums)

@@ -12,6 +12,7 @@ from arrowroot._sizes import counted, format_count
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from arrowroot._cost.writing import WritingCost
     from arrowroot._select.events import Id
 
 #: Inputs that a table shows.
@@ -22,6 +23,7 @@ class SkimmedInput(NamedTuple):
     """An input: how many of its entries passed each cut, and the sums of columns of its other trees by their names."""
 
     url: str
+    #: None if no tree was skimmed: all were taken whole.
     cuts: list[Cut]
     #: The entries that went to each output.
     of_outputs: list[Cut]
@@ -35,6 +37,8 @@ class SkimmedOutput(NamedTuple):
     num_entries: int
     sum_of_weights: float | None
     n_bytes: int
+    #: The cost of writing it.
+    cost: WritingCost
 
 
 class Skimmed(NamedTuple):
@@ -59,6 +63,8 @@ class Skimmed(NamedTuple):
     left_out: list[tuple[str, str]]
     #: Ids of the events of ``pick`` that are in no input.
     missing_events: list[Id]
+    #: Notes of trees (aliases, an index, friends, ...) that do not go along, and why.
+    notes_left_out: list[tuple[str, str]]
 
     @property
     def cuts(self) -> list[Cut]:
@@ -83,7 +89,7 @@ class Skimmed(NamedTuple):
 
         return {
             "form": "arrowroot.skim/1",
-            "outputs": [one._asdict() for one in self.outputs],
+            "outputs": [{k: v for k, v in one._asdict().items() if k != "cost"} for one in self.outputs],
             "cuts": of(self.cuts),
             "sums": self.sums,
             "inputs": [
@@ -96,10 +102,13 @@ class Skimmed(NamedTuple):
             "differing": [{"path": path, "reason": reason} for path, reason in self.differing],
             "left_out": [{"path": path, "reason": reason} for path, reason in self.left_out],
             "missing_events": [list(event) for event in self.missing_events],
+            "notes_left_out": [{"path": path, "reason": reason} for path, reason in self.notes_left_out],
         }
 
     def __str__(self) -> str:
         """Return the cut flow as a table, and one of the inputs if there are several."""
+        if not self.cuts:
+            return ""
         parts = [_flow_table(self.cuts, self.outputs if len(self.outputs) > 1 else [])]
         parts += [f"{printable(name)}: {_number(total)}" for name, total in self.sums.items()]
         if len(self.inputs) > 1:

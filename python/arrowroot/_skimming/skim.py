@@ -4,40 +4,32 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arrowroot._api.unified import Differing
 from arrowroot._arguments import explain, takes
-from arrowroot._errors import InvalidRequestError, UnsupportedError
+from arrowroot._errors import UnsupportedError
 from arrowroot._layout.layout import OF_LAYOUT
-from arrowroot._options import Options
-from arrowroot._render import shown
+from arrowroot._options import BATCH_SIZE
 from arrowroot._saving.lock import held
 from arrowroot._select.events import EventList, place_of
-from arrowroot._select.lumi import LumiMask
-from arrowroot._sizes import checked_count, parse_size
-from arrowroot._skimming.carrying import Objects, Rule
-from arrowroot._skimming.differing import together as columns_of_all
-from arrowroot._skimming.inputs import OF_INPUTS, check_outputs, opened
-from arrowroot._skimming.outputs import OutputOptions, Outputs
+from arrowroot._skimming.carrying import Objects
+from arrowroot._skimming.differing import with_columns_of_all
+from arrowroot._skimming.inputs import ALL, OF_INPUTS, opened
+from arrowroot._skimming.outputs import Outputs
 from arrowroot._skimming.parts import Parts, make_part
-from arrowroot._skimming.reading import Reading, Request
+from arrowroot._skimming.reading import Reading
 from arrowroot._skimming.report import Skimmed, SkimmedInput, SkimmedOutput, together
+from arrowroot._skimming.request import request_of
 from arrowroot._skimming.spool import Spool
-from arrowroot._skimming.tables import Style
 from arrowroot._storage.config import StorageOptions
-from arrowroot._storage.filesets import fileset
-from arrowroot._storage.url import split_url
 from arrowroot._writing.file import BUFFERS, create, write
-from arrowroot._writing.location import path_of_root
-from arrowroot._writing.options import CheckedOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor, Future
-    from typing import Literal
+    from typing import Literal, TypeAlias
 
     from typing_extensions import Unpack
 
@@ -49,12 +41,14 @@ if TYPE_CHECKING:
     from arrowroot._select.columns import Columns
     from arrowroot._select.lumi import LumiMaskLike
     from arrowroot._skimming.inputs import OpenInput
-    from arrowroot._skimming.outputs import Portion
+    from arrowroot._skimming.outputs import Portion, WrittenFile
+    from arrowroot._skimming.request import Request
     from arrowroot._storage.filesets import Files
     from arrowroot._storage.url import Location
 
-#: Columns in which CMS's NanoAOD of simulated events records sums of all that were generated.
-NANOAOD_SUMS = ("Runs:genEventCount", "Runs:genEventSumw")
+    Progress: TypeAlias = Callable[[int, int, str], None]
+    #: Gets what is wanted of all inputs, read once more, and the outputs.
+    Check: TypeAlias = Callable[[Iterable[Portion], Sequence[WrittenFile]], None]
 
 
 @takes(StorageOptions.__annotations__, unlisted=StorageOptions.__annotations__)
@@ -68,6 +62,7 @@ def skim(
     define: Define = None,
     cuts: Mapping[str, FilterLike] | None = None,
     outputs: Mapping[str, FilterLike] | None = None,
+    entries: slice | range | None = None,
     lumi_mask: LumiMaskLike | None = None,
     pick: EventList | Iterable[Sequence[int]] | None = None,
     weight: str | None = None,
@@ -82,6 +77,7 @@ def skim(
     basket_size: int | str | Unsaid | None = OF_LAYOUT,
     page_size: int | str | Unsaid | None = OF_LAYOUT,
     reproducible: bool = False,
+    batch_size: int | str = BATCH_SIZE,
     n_threads: int = 0,
     buffers: int | str = BUFFERS,
     resume: bool = False,
@@ -93,12 +89,14 @@ def skim(
 
     inputs: as ``paths`` of ``arrowroot.scan``.
     output: "FILE", or "FILE:TREE" to give the tree another name.
-    tree: that is skimmed, of the files that don't name one; may be left out if the first file has only one.
+    tree: that is skimmed, of the files that don't name one; may be left out if the first file has only one, or if
+        nothing is chosen: then all trees go whole.
     columns: as for :meth:`Tree.scan`. Branches that count chosen lists (``nMuon`` of ``Muon_pt``) come along.
     filter: keeps the entries for which a condition holds, as for :meth:`Tree.scan`.
     define: columns that are computed, as for :meth:`Tree.scan`, for ``columns`` and all conditions.
     cuts: more conditions by name, one after the other; the report has how many entries pass each.
     outputs: in the place of ``output``: several, each with a condition of its own (None: all that pass the cuts).
+    entries: a range of those of the skimmed tree, of one input.
     lumi_mask: a list of good runs, as for :meth:`Tree.scan`.
     pick: events by their ids, as an :class:`EventList` or as that takes them; they come in the order of the inputs.
     weight: a column of weights, whose sums the report has for each cut.
@@ -111,6 +109,7 @@ def skim(
     on_bad_input: "fail", or "skip": leave an input out that cannot be read to its end, or has other columns than the
         first, with all its entries; the report names it.
     layout: None said: trees stay trees and RNTuples RNTuples, each column with its codec.
+    batch_size: as for :meth:`Tree.scan`.
     resume: keep what is wanted of each input, once it was read, in the directory "OUTPUT.parts" until the outputs are
         there. The same skim takes it from there if it is called again: after an error, a kill, or for more inputs. An
         input that has changed since is read again.
@@ -130,33 +129,51 @@ def skim(
         >>> [(cut.name, cut.num_entries) for cut in made.cuts]
         [('all', 200), ('high', 118)]
     """
-    style = Style(layout, compression, flush, basket_size, page_size)
-    CheckedOptions.of(style.options())
-    n_threads = checked_count(n_threads, "n_threads")
-    if on_bad_input not in ("fail", "skip"):
-        raise InvalidRequestError(f"on_bad_input: expected 'fail' or 'skip', got {shown(on_bad_input)}")
-    differing = Differing.of({"missing": missing, "promote": promote})
-    request = Request(
-        fileset(inputs, tree).files,
-        _outputs_of(output, outputs),
-        columns,
-        define,
-        [*([("filter", filter)] if filter is not None else []), *_named(cuts)],
-        None if lumi_mask is None else LumiMask.of(lumi_mask),
-        pick if isinstance(pick, EventList) or pick is None else EventList(pick),
-        weight,
-        NANOAOD_SUMS if sums is None else list(sums),
-        Rule(carry),
-        on_bad_input == "skip",
-        Options.of({"n_threads": n_threads}),
-        OutputOptions(style, bool(reproducible), n_threads, parse_size(buffers, "buffers")),
-        storage,
-    )
-    check_outputs([path for path, _, _ in request.outputs], request.files)
-    left_out: Sequence[tuple[str, str]] = ()
-    if differing != Differing("raise", promote=False):
-        found = columns_of_all(request, differing)
-        request, left_out = request._replace(columns=found.columns, of_all=found.schema), found.left_out
+    given = {
+        "output": output,
+        "tree": tree,
+        "columns": columns,
+        "filter": filter,
+        "define": define,
+        "cuts": cuts,
+        "outputs": outputs,
+        "entries": entries,
+        "lumi_mask": lumi_mask,
+        "pick": pick,
+        "weight": weight,
+        "sums": sums,
+        "carry": carry,
+        "missing": missing,
+        "promote": promote,
+        "on_bad_input": on_bad_input,
+        "layout": layout,
+        "compression": compression,
+        "flush": flush,
+        "basket_size": basket_size,
+        "page_size": page_size,
+        "reproducible": reproducible,
+        "batch_size": batch_size,
+        "n_threads": n_threads,
+        "buffers": buffers,
+    }
+    request = request_of(inputs, given, storage)
+    return skimmed(request, resume=resume, executor=executor, progress=progress)
+
+
+explain(skim, ("compression", "flush", "basket_size", "page_size"), write.__doc__)
+explain(skim, ("reproducible", "n_threads", "buffers"), create.__doc__)
+
+
+def skimmed(
+    request: Request,
+    *,
+    resume: bool = False,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    check: Check | None = None,
+) -> Skimmed:
+    """Skim, as :func:`skim` does. ``check``: reads the outputs before they are published; it raises what it finds."""
+    request, left_out = with_columns_of_all(request)
     renamed = {number: name for number, (_, name, _) in enumerate(request.outputs) if name is not None}
     with ExitStack() as stack:
         parts = None
@@ -165,40 +182,7 @@ def skim(
             stack.enter_context(held(path, f"skimming to {request.outputs[0][0]}"))
             parts = Parts(path, request)
         made = stack.enter_context(Outputs([path for path, _, _ in request.outputs], renamed, request.write))
-        return _Skim(request, made, parts, executor, left_out).run(progress)
-
-
-explain(skim, ("compression", "flush", "basket_size", "page_size"), write.__doc__)
-explain(skim, ("reproducible", "n_threads", "buffers"), create.__doc__)
-
-
-def _named(cuts: Mapping[str, FilterLike] | None) -> list[tuple[str, FilterLike]]:
-    """Return named conditions. Raises: InvalidRequestError for what is none."""
-    if cuts is None:
-        return []
-    if not hasattr(cuts, "items"):
-        raise InvalidRequestError(
-            f'cuts: expected conditions by their names, {{"two muons": "nMuon >= 2"}}, got {shown(cuts)}'
-        )
-    return list(cuts.items())
-
-
-def _outputs_of(
-    output: Location | None, outputs: Mapping[str, FilterLike] | None
-) -> list[tuple[str, str | None, FilterLike]]:
-    """Return path, name of the table and condition of each output. Raises: InvalidRequestError."""
-    if (output is None) == (outputs is None):
-        raise InvalidRequestError("skim: which output? give output, or outputs with their conditions")
-    if outputs is not None and not (hasattr(outputs, "items") and outputs):
-        raise InvalidRequestError(
-            f'outputs: expected conditions by files, {{"muons.root": "nMuon >= 2"}}, got {shown(outputs)}'
-        )
-    given: Iterable[tuple[Any, FilterLike]] = [(output, None)] if outputs is None else outputs.items()
-    found = []
-    for place, condition in given:
-        file, name = split_url(place) if isinstance(place, str) else (place, None)
-        found.append((path_of_root(file), name, condition))
-    return found
+        return _Skim(request, made, parts, executor, left_out).run(progress, check)
 
 
 class _Skim:
@@ -228,18 +212,23 @@ class _Skim:
         #: Which events of the list were found.
         self._is_found = np.zeros(0 if request.pick is None else len(request.pick), dtype=np.bool_)
 
-    def run(self, progress: Callable[[int, int, str], None] | None) -> Skimmed:
+    def run(self, progress: Progress | None, check: Check | None) -> Skimmed:
         """Read all inputs and publish the outputs."""
         try:
-            return self._run(progress)
+            self._read_all(progress)
+            return self._finish(check)
         finally:
             for part in self._made.values():
                 part.cancel()
 
-    def _run(self, progress: Callable[[int, int, str], None] | None) -> Skimmed:
+    def _opened(self) -> Iterator[tuple[str, Callable[[], OpenInput]]]:
+        request = self._request
+        return opened(request.files, request.storage, needs_tree=request.is_of_one_tree)
+
+    def _read_all(self, progress: Progress | None) -> None:
         files = self._request.files
         last: Exception | None = None
-        for number, (url, give) in enumerate(opened(files, self._request.storage)):
+        for number, (url, give) in enumerate(self._opened()):
             if progress:
                 progress(number, len(files), url)
             try:
@@ -253,12 +242,18 @@ class _Skim:
             self._write(reading, portions)
         if last is not None and not self._inputs:
             raise last
-        return self._finish()
+
+    def again(self) -> Iterator[Portion]:
+        """Read all inputs but the bad ones once more."""
+        bad = {url for url, _ in self._bad}
+        for url, give in self._opened():
+            if url not in bad:
+                yield from Reading(self._request, give(), self._main or ALL, self._outputs.first).portions()
 
     def _read(self, number: int, give: Callable[[], OpenInput]) -> tuple[Reading, Iterable[Portion]]:
         """Begin with an input; read all of it, where it is left out if it is bad."""
         given = give()
-        main = self._main or given.tree.path
+        main = given.main if self._main is None else self._main
         reading = Reading(self._request, given, main, self._outputs.first)
         if self._parts is not None:
             self._submit(number, main)
@@ -275,31 +270,37 @@ class _Skim:
         if self._executor is None or self._made or self._parts is None:
             return
         for index, (url, tree) in list(enumerate(self._request.files))[number:]:
-            work = (self._parts.directory, self._request, (place_of(url), tree or main), main)
+            work = (self._parts.directory, self._request, (place_of(url), tree), main)
             self._made[index] = self._executor.submit(make_part, *work)
 
     def _write(self, reading: Reading, portions: Iterable[Portion]) -> None:
-        given = reading.given
-        self._main = self._main or given.tree.path
-        is_only = len(self._request.files) == 1
+        given, request = reading.given, self._request
+        self._main = given.main if self._main is None else self._main
+        is_only = len(request.files) == 1
         for portion in portions:
             is_main = portion.table.path == self._main
             if portion.batch is not None:
                 self._outputs.add(portion, portion.batch)
             else:
-                has_all = is_only and not (is_main and self._request.chooses)
-                self._outputs.begin(portion.table, is_main=is_main, has_all_entries=has_all)
+                self._outputs.begin(
+                    portion.table,
+                    is_main=is_main,
+                    has_all_entries=is_only and not (is_main and request.chooses),
+                    has_all_trees=request.rule.takes_all,
+                )
+        for annotation in reading.annotations():
+            self._outputs.annotate(annotation)
         self._objects.take(given.file)
         self._left_out |= dict.fromkeys(reading.left_out)
         self._inputs.append(reading.report)
         if reading.events is not None:
             self._is_found |= reading.events.found
 
-    def _finish(self) -> Skimmed:
+    def _finish(self, check: Check | None) -> Skimmed:
         request, outputs = self._request, self._outputs
-        main = self._main or ""
+        main = self._main or ALL
         outputs.begin_empty()
-        if outputs.first(main) is None:
+        if main != ALL and outputs.first(main) is None:
             raise UnsupportedError(f"{self._inputs[0].url}: {main!r} has no columns, in no input")
         request.rule.check_used()
         missing = []
@@ -308,11 +309,17 @@ class _Skim:
         objects, left_out = self._objects.copy_to(outputs)
         written = together(one.of_outputs for one in self._inputs)
         carried = {name: outputs.num_entries(name, 0) for name in outputs.tables if name != main}
+        written_files = outputs.complete()
+        if check is not None:
+            check(self.again(), written_files)
         sizes = outputs.publish()
         if self._parts is not None:
             self._parts.remove()
         return Skimmed(
-            [SkimmedOutput(*cut, n_bytes) for cut, n_bytes in zip(written, sizes, strict=True)],
+            [
+                SkimmedOutput(*cut, n_bytes, file.cost())
+                for cut, n_bytes, file in zip(written, sizes, outputs.files, strict=True)
+            ],
             self._inputs,
             self._bad,
             carried,
@@ -320,4 +327,5 @@ class _Skim:
             self._objects.differing,
             [*self._left_out, *left_out],
             missing,
+            outputs.notes_left_out,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._api.chain import Chain
@@ -16,16 +17,19 @@ from arrowroot._errors import (
 from arrowroot._layout import settings
 from arrowroot._layout.layout import OF_LAYOUT, Layout, Unsaid
 from arrowroot._select.columns import Choice
-from arrowroot._writing.attributes import OWN_SET
+from arrowroot._skimming.projected import kept_projections
+from arrowroot._skimming.ranges import sets_of
 from arrowroot._writing.carried import carried
 from arrowroot._writing.counters import with_counters
 from arrowroot._writing.kept_types import with_types
+from arrowroot._writing.options import layout_with
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import pyarrow as pa
 
+    from arrowroot._api.attributes import AttributeSet
     from arrowroot._api.outputs import Outputs
     from arrowroot._api.tree import Tree
     from arrowroot._expressions.scope import Scope
@@ -59,12 +63,28 @@ class Style(NamedTuple):
             "page_size": self.page_size,
         }
 
+    @property
+    def codec_of_objects(self) -> settings.Codec:
+        """The codec of what is no table."""
+        codec = self.compression
+        return settings.DEFAULT if isinstance(codec, Unsaid | Mapping) else codec
+
+    def whole(self) -> Layout:
+        """Return all of it as one layout, where that is said. Raises: InvalidRequestError for what makes no sense."""
+        return layout_with(self.options())
+
+    def form_of(self, tree: Tree) -> settings.Format:
+        """Return what a tree becomes: what it is, where nobody says another."""
+        if not isinstance(self.layout, Unsaid):
+            return self.whole().format
+        return "rntuple" if "RNTuple" in tree.class_name else "ttree"
+
     def like(self, tree: Tree, schema: pa.Schema) -> TableOptions:
         """Return the options of writing columns of a tree: its kind and its codecs, where nobody says others."""
         options = self.options()
         if not isinstance(self.layout, Unsaid):
             return options
-        form: settings.Format = "rntuple" if "RNTuple" in tree.class_name else "ttree"
+        form = self.form_of(tree)
         given: dict[str, Any] = {"format": form}
         names = set(schema.names)
         columns = {column.name: column for column in tree.columns if column.name in names}
@@ -92,6 +112,15 @@ def _codec(text: str) -> str:
     return codec
 
 
+class WrittenAs(NamedTuple):
+    """How a table is written."""
+
+    #: Options of ``create(...).tree``.
+    options: Mapping[str, Any]
+    #: Notes that do not go along, and why.
+    left_out: list[tuple[str, str]]
+
+
 class InputTable(NamedTuple):
     """A table of an input."""
 
@@ -107,26 +136,36 @@ class InputTable(NamedTuple):
     left_out: list[tuple[str, str]]
     #: The tree, to be read.
     chain: Chain
+    #: Projected fields that stay such, and what they show.
+    projections: Mapping[str, str]
+    #: Attribute sets by their names, which a tree would not have.
+    attributes: Mapping[str, AttributeSet]
+    #: The format that it becomes.
+    form: settings.Format
 
     @property
     def columns(self) -> list[str]:
         """The names of its columns."""
         return list(self.outputs.columns)
 
-    def options(self, style: Style, *, has_all_entries: bool) -> TableOptions:
+    @property
+    def kept_sets(self) -> Mapping[str, AttributeSet]:
+        """The attribute sets that it keeps."""
+        return self.attributes if self.form == "rntuple" else {}
+
+    def written(self, style: Style, *, has_all_entries: bool, has_all_trees: bool) -> WrittenAs:
         """Return how it is written, with the notes that it has besides its columns."""
-        options = style.like(self.tree, self.schema)
-        names = set(self.schema.names)
+        is_tree = self.form == "ttree"
+        names = {*self.schema.names, *(() if is_tree else self.projections)}
         titles = {one.name: one.title for one in self.tree.columns if one.title and one.name in names}
-        layout = options["layout"]
-        is_tree = isinstance(layout, Layout) and layout.format == "ttree"
-        notes = carried(self.tree, self.schema, has_all_entries=has_all_entries, has_all_trees=True)
-        return {
-            **options,
-            "title": self.tree.title,
-            "titles": titles,
-            **(notes.options if is_tree else {}),  # type: ignore[typeddict-item]  # names of options by their values
-        }
+        options = {**style.like(self.tree, self.schema), "title": self.tree.title, "titles": titles}
+        notes = carried(self.tree, self.schema, has_all_entries=has_all_entries, has_all_trees=has_all_trees)
+        if is_tree:
+            lost = ((f"attribute set {name!r}", "a tree records none") for name in self.attributes)
+            return WrittenAs({**options, **notes.options}, [*_of_notes(notes.left_out), *lost])
+        if self.projections:
+            options["projections"] = self.projections
+        return WrittenAs(options, _of_notes(notes.lost_in("an RNTuple")))
 
     def check_like(self, first: InputTable) -> None:
         """Raise SchemaMismatchError if its columns or their types are not those of the first input."""
@@ -146,6 +185,22 @@ class InputTable(NamedTuple):
                 raise SchemaMismatchError(
                     f"{where}: column {name!r} is {here[name]}, but {kind} in {where_first}; {_advice(name)}"
                 )
+        for name, source in first.projections.items():
+            if (shows := self.projections.get(name)) != source:
+                what = "is no projected field" if shows is None else f"shows {shows!r}"
+                raise SchemaMismatchError(
+                    f"{where}: {name!r} {what}, but one of {source!r} in {where_first}; {_advice(name)}"
+                )
+        for name in self.attributes.keys() & first.attributes.keys():
+            values, others = (one.attributes[name].schema for one in (self, first))
+            if not values.equals(others):
+                raise SchemaMismatchError(
+                    f"{where}: attribute set {name!r} has other values than in {where_first}"
+                )
+
+
+def _of_notes(notes: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(f"note {name!r}", why) for name, why in notes]
 
 
 def _advice(name: str) -> str:
@@ -159,6 +214,7 @@ def table_of(
     options: Options,
     first: InputTable | None,
     *,
+    style: Style,
     define: Define = None,
     of_all: pa.Schema | None = None,
 ) -> InputTable | None:
@@ -166,7 +222,8 @@ def table_of(
 
     The branches that count lists among the columns come, too: those that do in the first input.
 
-    of_all: the columns that all inputs deliver, though they differ; what this one lacks is null. None: they may not.
+    of_all: the columns that all inputs deliver, though they differ, projected fields among them; what this one lacks is
+    null. None: they may not.
 
     Raises: what choosing raises; UnsupportedError if no column can be read; SchemaMismatchError if it has entries, and
     other columns or types than the first input.
@@ -179,7 +236,9 @@ def table_of(
         # They are told with all else that is left out.
         warnings.simplefilter("ignore", UnsupportedColumnWarning)
         outputs, scope = chain.outputs(choice, options, define)
-    names = list(outputs.columns)
+    form = style.form_of(tree)
+    projections = {} if of_all is not None else _projections(tree, outputs, form, first)
+    names = [name for name in outputs.columns if name not in projections]
     if of_all is None and first is None:
         names = with_counters_of(tree.branches, names)
     elif first is not None and of_all is None:
@@ -193,18 +252,25 @@ def table_of(
         (f"{path}: column {name!r}", f"{kind} is not readable yet")
         for name, kind in (tree.selection(stored).left_out if stored else ())
     ]
-    left_out += [
-        (f"{path}: attribute set {name!r}", "a skim keeps none: it is of ranges of the input's entries")
-        for name in tree.attribute_sets
-        if name != OWN_SET
-    ]
+    sets, unread = sets_of(tree)
+    left_out += [(f"{path}: attribute set {name!r}", why) for name, why in unread]
     made = outputs.of(chain.source(outputs.needed, (0, 0), options), (0, 0)).schema()
     schema = with_types(with_counters(made, tree), tree)
-    table = InputTable(path, tree, outputs, scope, schema, left_out, chain)
+    table = InputTable(path, tree, outputs, scope, schema, left_out, chain, projections, sets, form)
     # Files without events often have fewer columns.
     if first is not None and tree.num_entries:
         table.check_like(first)
     return table
+
+
+def _projections(
+    tree: Tree, outputs: Outputs, form: settings.Format, first: InputTable | None
+) -> dict[str, str]:
+    """Return the projected fields among the chosen columns that stay such, as far as they do in the first input."""
+    names = [name for name, expression in outputs.columns.items() if expression is None]
+    known = tree.projections if first is None else first.projections
+    shown = {name: source for name, source in tree.projections.items() if name in known}
+    return kept_projections(shown, names, form)
 
 
 def with_counters_of(branches: Sequence[CountedBranch], names: Sequence[str]) -> list[str]:

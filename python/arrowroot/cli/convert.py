@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import InvalidRequestError, split_url
 from arrowroot._converting import compare, formats, inputs, outputs
 from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
-from arrowroot._saving.replacing import is_stdout, replacing
+from arrowroot._saving.replacing import is_stdout
 from arrowroot._sizes import counted, format_bytes, format_seconds, parse_digits
 from arrowroot._storage.url import is_glob
 from arrowroot.cli import destinations, writing_report
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from arrowroot import LayoutPlan
+    from arrowroot import Layout, LayoutPlan
     from arrowroot._converting.formats import NamedFile
     from arrowroot._converting.inputs import Input, InputTable
     from arrowroot._converting.outputs import Written
@@ -64,27 +63,31 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidRequestError(
             f"--verify: {formats.TITLES[target.format]} record no types, and cannot be read back as they were"
         )
-    if options.verify and any(one is not None for _, one in style.whole().precision):
-        raise InvalidRequestError(
-            "--verify: the layout has reduced precision, so the output differs from the input"
-        )
-    if options.verify and style.whole().records:
-        raise InvalidRequestError(
-            "--verify: the layout makes records of columns, so the output differs from the input"
-        )
+    if options.verify:
+        check_verifiable(style.whole())
     with Progress("converting") as progress:
         check = _Check(given, target, choice) if options.verify else None
         written = outputs.write_all(given, target, style, _Shown(progress), check)
     for path, reason in [*written.left_out, *written.notes_left_out]:
         print(f"arrowroot: {printable(path)} was left out: {printable(reason)}", file=sys.stderr)
     if options.fjr and written.cost is not None:
-        _write_fjr(options.fjr, target.file, written)
+        writing_report.write_fjr(options.fjr, target.file, written.cost, sum(n for _, n in written.tables))
     _say(options, target, written, time.perf_counter_ns() - started)
     for text in written.differences:
         print(f"arrowroot: {printable(options.output)} was not written: {printable(text)}", file=sys.stderr)
     if written.differences:
         return EXIT_DATA
     return EXIT_UNSUPPORTED if written.left_out else EXIT_DONE
+
+
+def check_verifiable(layout: Layout) -> None:
+    """Raise InvalidRequestError for a layout in which the output is other than what was read."""
+    for has_it, what in (
+        (any(one is not None for _, one in layout.precision), "has reduced precision"),
+        (bool(layout.records), "makes records of columns"),
+    ):
+        if has_it:
+            raise InvalidRequestError(f"--verify: the layout {what}, so the output differs from the input")
 
 
 def plan(options: argparse.Namespace, plans: Sequence[tuple[str, LayoutPlan]]) -> None:
@@ -195,14 +198,3 @@ def _say(options: argparse.Namespace, target: NamedFile, written: Written, wall_
     print(f"{printable(without_secrets(target.file))}: {', '.join(parts)}", file=stream)
     if options.cost and written.cost is not None:
         writing_report.print_text(written.cost)
-
-
-def _write_fjr(path: str, output: str, written: Written) -> None:
-    from arrowroot._report import fjr
-
-    cost = written.cost
-    accounts = [] if cost is None else cost.accounts
-    n_entries = sum(n for _, n in written.tables)
-    text = fjr.document(fjr.counters_of_writing(accounts), url=output, n_entries=n_entries, is_output=True)
-    with replacing(path) as beside:
-        Path(beside).write_text(text, encoding="utf-8")

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from arrowroot.cli.arguments import add_columns, add_define, add_filter, add_storage, positive
-from arrowroot.cli.parser_write import add_style
+from arrowroot.cli.parser_write import add_checks, add_entries, add_style
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +72,7 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
         type=_output,
         help="instead of OUT: write the entries for which this holds besides; may be repeated",
     )
+    add_entries(skim, "of one input: keep only these entries")
     skim.add_argument(
         "--lumi-mask", metavar="FILE", help="keep the luminosity blocks of a good-run list, JSON"
     )
@@ -113,7 +114,8 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
         help="keep what is wanted of each input in OUT.parts until OUT is there; the same command goes on from there",
     )
     skim.add_argument("--json", action="store_true", help="say as JSON what was written, and the cut flow")
-    add_style(skim, "as the input", "ROOT's", is_planned=False)
+    add_checks(skim)
+    add_style(skim, "as the input", "ROOT's")
     add_storage(skim)
 
 

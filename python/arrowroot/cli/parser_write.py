@@ -92,21 +92,9 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     add_columns(convert, "convert only these columns")
     add_filter(convert, "convert the entries for which this holds")
     add_define(convert)
-    convert.add_argument(
-        "--entries",
-        metavar="A:B",
-        type=entry_range,
-        help="from:to, as 0:1000, or with = before a minus: --entries=-500:",
-    )
-    convert.add_argument(
-        "--verify", action="store_true", help="read the output back and compare types and values; exit code 1"
-    )
-    convert.add_argument("--batch-size", metavar="SIZE", default="64 MB", help="default: 64 MB")
+    add_entries(convert, "convert only these entries")
     convert.add_argument("--json", action="store_true", help="say as JSON what was written")
-    convert.add_argument(
-        "--cost", action="store_true", help="report what writing a ROOT file cost, layer by layer"
-    )
-    convert.add_argument("--fjr", metavar="FILE", help="write a CMS framework job report of the writing")
+    add_checks(convert)
     add_style(convert, "ROOT's: 101 for trees, 505 for RNTuples; zstd for other formats", "ROOT's")
     add_storage(convert)
     _merge(add("merge", _MERGE, "many files into one, without compressing anew"))
@@ -187,9 +175,29 @@ def _merge(merge: argparse.ArgumentParser) -> None:
     add_storage(merge)
 
 
-def add_style(
-    command: argparse.ArgumentParser, compression: str, flush: str, *, is_planned: bool = True
-) -> None:
+def add_entries(command: argparse.ArgumentParser, what: str) -> None:
+    """Add --entries, a range."""
+    command.add_argument(
+        "--entries",
+        metavar="A:B",
+        type=entry_range,
+        help=f"{what}, from:to, as 0:1000, or with = before a minus: --entries=-500:",
+    )
+
+
+def add_checks(command: argparse.ArgumentParser) -> None:
+    """Add what says more of an output, and the size of batches."""
+    command.add_argument(
+        "--verify", action="store_true", help="read the output back and compare types and values; exit code 1"
+    )
+    command.add_argument("--batch-size", metavar="SIZE", default="64 MB", help="default: 64 MB")
+    command.add_argument(
+        "--cost", action="store_true", help="report what writing a ROOT file cost, layer by layer"
+    )
+    command.add_argument("--fjr", metavar="FILE", help="write a CMS framework job report of the writing")
+
+
+def add_style(command: argparse.ArgumentParser, compression: str, flush: str) -> None:
     """Add the options of writing; the defaults that are told are those of a plain tree or RNTuple."""
     style = command.add_argument_group("writing")
     style.add_argument(
@@ -220,12 +228,11 @@ def add_style(
     style.add_argument(
         "--page-size", metavar="SIZE", default=argparse.SUPPRESS, help="of an RNTuple (default: as ROOT's)"
     )
-    if is_planned:
-        style.add_argument(
-            "--plan",
-            action="store_true",
-            help="tell what would be written, from the first entries, and write nothing",
-        )
+    style.add_argument(
+        "--plan",
+        action="store_true",
+        help="tell what would be written, from the first entries, and write nothing",
+    )
     style.add_argument(
         "--reproducible", action="store_true", help="the same bytes on any day: no UUID, no dates"
     )

@@ -5,24 +5,32 @@ from __future__ import annotations
 import re
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import arrowroot
-from arrowroot import EventList, InvalidRequestError, NoSuchFileError, StorageError
+from arrowroot import CorruptFileError, EventList, InvalidRequestError, NoSuchFileError, StorageError
+from arrowroot._converting import compare
 from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
 from arrowroot._sizes import counted, format_bytes, format_seconds, parse_digits
-from arrowroot.cli import destinations
+from arrowroot._skimming.planning import plans_of
+from arrowroot._skimming.request import request_of
+from arrowroot._skimming.skim import skimmed
+from arrowroot.cli import destinations, writing_report
 from arrowroot.cli.arguments import definitions_of
+from arrowroot.cli.convert import check_verifiable
+from arrowroot.cli.convert import plan as show_plan
 from arrowroot.cli.failures import EXIT_DONE, EXIT_SKIPPED, EXIT_UNSUPPORTED
 from arrowroot.cli.target import column_texts, storage_options
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from arrowroot import Skimmed
+    from arrowroot._skimming.outputs import Portion, WrittenFile
 
 _STYLE = ("layout", "compression", "flush", "basket_size", "page_size")
 #: Numbers of an event in a list: run, block, event.
@@ -33,9 +41,18 @@ def run(options: argparse.Namespace) -> int:
     """Skim, and say what was written and the cut flow."""
     started = time.perf_counter_ns()
     inputs, output, outputs = _files_of(options)
-    places = [output] if outputs is None else list(outputs)
-    destinations.check([("OUT", arrowroot.split_url(place)[0]) for place in places if place is not None], {})
-    n_done, n_all = 0, len(inputs)
+    request = request_of(inputs, _given(options, output, outputs), storage_options(options))
+    places = [("OUT", path) for path, _, _ in request.outputs]
+    read = {url: "an input" for url, _ in request.files}
+    destinations.check([*places, ("--fjr", options.fjr)], read)
+    if options.fjr and len(places) > 1:
+        raise InvalidRequestError("--fjr: a job report is of one output")
+    if options.plan:
+        show_plan(options, plans_of(request))
+        return EXIT_DONE
+    if options.verify:
+        check_verifiable(request.write.style.whole())
+    n_done, n_all = 0, len(request.files)
 
     def progress(number: int, n_inputs: int, _url: str) -> None:
         nonlocal n_done, n_all
@@ -43,34 +60,64 @@ def run(options: argparse.Namespace) -> int:
 
     with Progress("skimming") as shown:
         shown.follow(lambda: (n_done / max(1, n_all), 0))
-        made = arrowroot.skim(
-            inputs,
-            output,
-            options.tree,
-            column_texts(options.columns),
-            filter=options.filter,
-            define=definitions_of(options),
-            cuts=_cuts_of(options.cut),
-            outputs=outputs,
-            lumi_mask=options.lumi_mask,
-            pick=None if options.pick is None else _events_of(options.pick),
-            weight=options.weight,
-            sums=options.sum,
-            carry=_carried(options.carry),
-            missing=options.missing,
-            promote=options.promote,
-            on_bad_input=options.on_bad_input,
-            resume=options.resume,
-            reproducible=options.reproducible,
-            n_threads=options.threads,
-            progress=progress,
-            **_style_of(options),
-            **storage_options(options),
-        )
+        check = _check if options.verify else None
+        made = skimmed(request, resume=options.resume, progress=progress, check=check)
+    if options.fjr:
+        n_entries = made.outputs[0].num_entries + sum(made.carried.values())
+        writing_report.write_fjr(options.fjr, made.outputs[0].path, made.outputs[0].cost, n_entries)
     _say(options, made, time.perf_counter_ns() - started)
     if made.bad_inputs:
         return EXIT_SKIPPED
     return EXIT_UNSUPPORTED if made.left_out else EXIT_DONE
+
+
+def _given(
+    options: argparse.Namespace, output: str | None, outputs: Mapping[str, str | None] | None
+) -> dict[str, Any]:
+    """Return what was typed as the arguments of ``arrowroot.skim``."""
+    return {
+        "output": output,
+        "outputs": outputs,
+        "tree": options.tree,
+        "columns": column_texts(options.columns),
+        "filter": options.filter,
+        "define": definitions_of(options),
+        "cuts": _cuts_of(options.cut),
+        "entries": options.entries,
+        "lumi_mask": options.lumi_mask,
+        "pick": None if options.pick is None else _events_of(options.pick),
+        "weight": options.weight,
+        "sums": options.sum,
+        "carry": _carried(options.carry),
+        "missing": options.missing,
+        "promote": options.promote,
+        "on_bad_input": options.on_bad_input,
+        "reproducible": options.reproducible,
+        "batch_size": options.batch_size,
+        "n_threads": options.threads,
+        **_style_of(options),
+    }
+
+
+def _check(portions: Iterable[Portion], files: Sequence[WrittenFile]) -> None:
+    """Raise CorruptFileError if the outputs do not have what is read once more."""
+    with ExitStack() as stack:
+        read: dict[tuple[int, str], compare.Comparison] = {}
+        for number, written in enumerate(files):
+            file = stack.enter_context(arrowroot.open(written.beside))
+            for path, (name, schema) in written.tables.items():
+                scan = file[name].scan(schema.names)
+                read[number, path] = compare.Comparison(schema, scan.schema, scan)
+        for table, batch, output in portions:
+            for number in range(len(files)) if output is None else [output]:
+                if batch is not None:
+                    one = read[number, table.path]
+                    one.add(batch.select(one.names))
+        for (number, path), one in read.items():
+            if (found := one.end()) is not None:
+                raise CorruptFileError(
+                    f"{files[number].path} was not written: {path!r} read back is not what was read: {found}"
+                )
 
 
 def _files_of(options: argparse.Namespace) -> tuple[list[str], str | None, dict[str, str | None] | None]:
@@ -133,7 +180,7 @@ def _say(options: argparse.Namespace, made: Skimmed, wall_ns: int) -> None:
         print(
             f"arrowroot: {printable(url)} was left out: {printable(without_secrets(reason))}", file=sys.stderr
         )
-    for path, reason in [*made.differing, *made.left_out]:
+    for path, reason in [*made.differing, *made.left_out, *made.notes_left_out]:
         print(
             f"arrowroot: {printable(path)} was left out: {printable(without_secrets(reason))}",
             file=sys.stderr,
@@ -141,13 +188,20 @@ def _say(options: argparse.Namespace, made: Skimmed, wall_ns: int) -> None:
     if options.json:
         import json
 
-        print(json.dumps({**made.to_dict(), "wall_ns": wall_ns}, indent=2))
+        document = {**made.to_dict(), "verified": True if options.verify else None, "wall_ns": wall_ns}
+        for told, one in zip(document["outputs"], made.outputs, strict=True):
+            told["cost"] = one.cost.as_dict() if options.cost else None
+        print(json.dumps(document, indent=2))
         return
-    print(made)
+    if made.cuts:
+        print(made)
     for one in made.outputs:
         more = [counted(n, "entry", "entries") + f" of {printable(name)}" for name, n in made.carried.items()]
-        parts = [counted(one.num_entries, "entry", "entries"), *more]
+        parts = [*([counted(one.num_entries, "entry", "entries")] if made.cuts else []), *more]
         if made.objects:
             parts.append(counted(len(made.objects), "object"))
         parts += [format_bytes(one.n_bytes), format_seconds(wall_ns / 1e9)]
+        parts += ["read back: the same"] if options.verify else []
         print(f"{printable(without_secrets(one.path))}: {', '.join(parts)}")
+        if options.cost:
+            writing_report.print_text(one.cost)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arrowroot import _terminal as terminal
 from arrowroot._render import text_table
 from arrowroot._report import accounts as _accounts
+from arrowroot._saving.replacing import replacing
 from arrowroot._sizes import compression_ratio, format_bytes, format_count, format_rate, format_seconds
 
 if TYPE_CHECKING:
@@ -44,3 +46,13 @@ def print_text(cost: WritingCost) -> None:
             _accounts.rows(cost.accounts), right=[False, False] + [True] * 6, max_width=terminal.width()
         )
     )
+
+
+def write_fjr(path: str, output: str, cost: WritingCost | None, n_entries: int) -> None:
+    """Write a CMS job report of the writing of a file."""
+    from arrowroot._report import fjr
+
+    accounts = [] if cost is None else cost.accounts
+    text = fjr.document(fjr.counters_of_writing(accounts), url=output, n_entries=n_entries, is_output=True)
+    with replacing(path) as beside:
+        Path(beside).write_text(text, encoding="utf-8")

@@ -1,0 +1,52 @@
+"""Plans of skims: what would be written, told from the first entries that are wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from arrowroot._skimming.differing import with_columns_of_all
+from arrowroot._skimming.inputs import opened
+from arrowroot._skimming.reading import Reading
+from arrowroot._writing.options import layout_with
+from arrowroot._writing.plan import plan_for
+
+if TYPE_CHECKING:
+    from arrowroot._skimming.request import Request
+    from arrowroot._writing.plan import LayoutPlan
+
+
+def plans_of(request: Request) -> list[tuple[str, LayoutPlan]]:
+    """Return the name of each table of the first output and what becomes of it. Nothing is written.
+
+    The first input with entries of the skimmed tree says it. Raises: as ``arrowroot.skim``.
+    """
+    request, _ = with_columns_of_all(request)
+    reading = _first_with_entries(request)
+    return [_plan_of(request, reading, table) for table in reading.tables]
+
+
+def _first_with_entries(request: Request) -> Reading:
+    """Return the first input with entries of the skimmed tree, or the last one."""
+    found = opened(request.files, request.storage, needs_tree=request.is_of_one_tree)
+    given = next(found)[1]()
+    main = given.main
+    for _, give in found:
+        if given.tree is None or given.num_entries:
+            break
+        given = give()
+    return Reading(request, given, main, lambda _: None)
+
+
+def _plan_of(request: Request, reading: Reading, table: Any) -> tuple[str, LayoutPlan]:
+    is_main, is_only = table is reading.table, len(request.files) == 1
+    portions = (one for one in reading.portions_of(table) if one.output in (None, 0))
+    first = next((one.batch for one in portions if one.batch is not None and one.batch.num_rows), None)
+    sample = None if first is None else pa.Table.from_batches([first])
+    is_known = is_only and not (is_main and request.chooses)
+    options = table.written(request.write.style, has_all_entries=is_known, has_all_trees=True).options
+    _, renamed, _ = request.outputs[0]
+    name = renamed if is_main and renamed is not None else table.path
+    n_entries = table.tree.num_entries if is_known else None
+    return name, plan_for(layout_with(options), table.schema, sample, n_entries, name)
