@@ -91,14 +91,14 @@ std::string pairs(const char *path, const char *f) { return read<std::vector<std
 std::string cardinalities(const char *path, const char *f) {
   return read<ROOT::RNTupleCardinality<std::uint32_t>>(path, f);
 }
-std::string notes(const char *path) {
+std::string attributes(const char *path, const char *of_set, const char *member) {
   auto reader = ROOT::RNTupleReader::Open("T", path);
-  auto set = reader->OpenAttributeSet("Notes");
+  auto set = reader->OpenAttributeSet(of_set);
   auto entry = set->CreateEntry();
   std::vector<std::pair<std::pair<int, int>, std::string>> found;
   for (auto id : set->GetAttributes()) {
     auto range = set->LoadEntry(id, *entry);
-    found.push_back({{int(*range.GetFirst()), int(range.GetLength())}, *entry->GetPtr<std::string>("note")});
+    found.push_back({{int(*range.GetFirst()), int(range.GetLength())}, *entry->GetPtr<std::string>(member)});
   }
   std::ostringstream out;
   put(out, found);
@@ -132,12 +132,12 @@ def read(path: str, fields: list[str]) -> dict[str, Any]:
     return found
 
 
-def notes(path: str) -> Any:
-    """Read the attribute set."""
+def attributes(path: str, of_set: str = "Notes", member: str = "note") -> Any:
+    """Read a member of an attribute set: first entry and number of entries, and a text for them."""
     import json
 
     macros.load(SOURCE)
-    return json.loads(str(ROOT.merged.notes(path)))
+    return json.loads(str(ROOT.merged.attributes(path, of_set, member)))
 
 
 def merge(output: str, inputs: list[str], options: str = "") -> None:

@@ -96,7 +96,16 @@ def test_attribute_sets_are_kept_with_their_entries(tmp_path, parts):
     path = merged(tmp_path / "out.root", [*parts, merged(tmp_path / "before.root", parts[:2])])
     expected = [[[0, 100], "from 0"], [[100, 70], "from 100"], [[170, 90], "from 170"]]
     expected += [[[260, 100], "from 0"], [[360, 70], "from 100"]]
-    assert root.run(with_root.notes, tmp_path, path) == expected
+    assert root.run(with_root.attributes, tmp_path, path) == expected
+
+
+def test_root_reads_which_input_entries_come_from(tmp_path, parts):
+    ar.merge(tmp_path / "out.root", parts, provenance=True)
+    expected = [
+        [[first, n], str(part)] for part, first, n in zip(parts, (0, 100, 170), (100, 70, 90), strict=True)
+    ]
+    read = root.run(with_root.attributes, tmp_path, str(tmp_path / "out.root"), "inputs", "input")
+    assert read == expected
 
 
 def test_columns_that_an_input_lacks_are_empty_there(tmp_path, parts):

@@ -8,7 +8,7 @@ use arrowroot::format::container::Key;
 use arrowroot::storage::{coalesce, limits_for};
 use arrowroot::{File, FileKey};
 use arrowroot_file::{format_error, read_ranges};
-use arrowroot_writer::{FileWriter, Format, ROOT_DIRECTORY};
+use arrowroot_writer::{FileWriter, ROOT_DIRECTORY};
 
 use crate::error::{Error, Result};
 use crate::merging::{Columns, Merged, Merging, Output};
@@ -33,7 +33,7 @@ pub struct Settings {
     pub rules: Rules,
     /// True if small baskets of trees are put together to larger ones.
     pub rebaskets: bool,
-    /// True if a table beside each tree and RNTuple says which of its entries come from which input.
+    /// True if a table beside each tree, and an attribute set of each RNTuple, say which of its entries come from which input.
     pub provenance: bool,
 }
 
@@ -153,15 +153,8 @@ impl Merger {
         let items: Vec<&mut Object> = objects.iter_mut().collect();
         // How large they are is not known here, only that there are many of the small ones.
         in_parallel(&mut workers, items, u64::MAX, |worker, object| object.merging.pack(&output, worker))?;
-        let finish = |object: Object| {
-            let merged = object.merging.finish(&output)?;
-            if !object.origins.is_empty() {
-                let format = if object.kind == Kind::Tree { Format::Tree } else { Format::Ntuple };
-                provenance::write(&output.file, &merged.path, format, &object.origins)?;
-            }
-            Ok(merged)
-        };
-        let objects = objects.into_iter().map(finish).collect::<Result<_>>()?;
+        let objects = objects.into_iter().map(|object| object.merging.finish(&output, &object.origins));
+        let objects = objects.collect::<Result<_>>()?;
         Ok(Report { n_inputs, objects })
     }
 
@@ -231,9 +224,9 @@ impl Merger {
         Ok(Roster { keys: keys.to_vec(), taken, processes })
     }
 
-    /// Refuses a table whose name those of origins have.
+    /// Refuses a tree whose name those of origins have.
     fn check_origins(&self, keys: &[FileKey], taken: &[Taken]) -> Result<()> {
-        let tables = taken.iter().filter(|one| self.settings.provenance && self.objects[one.object].kind.is_table());
+        let tables = taken.iter().filter(|one| self.settings.provenance && self.objects[one.object].kind == Kind::Tree);
         match tables.map(|one| provenance::path(&keys[one.key].path())).find(|path| self.by_path.contains_key(path)) {
             Some(path) => {
                 let what =
@@ -306,7 +299,9 @@ impl Merger {
             (Kind::Tree, None | Some(Rule::Concatenate)) => {
                 Ok(trees::begin(key, self.settings.columns, self.settings.rebaskets))
             }
-            (Kind::Ntuple, None | Some(Rule::Concatenate)) => ntuples::begin(input, key, self.settings.columns),
+            (Kind::Ntuple, None | Some(Rule::Concatenate)) => {
+                Ok(ntuples::begin(key, self.settings.columns, self.settings.provenance))
+            }
             _ => objects::begin(input, key, rule),
         }
     }

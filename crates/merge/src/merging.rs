@@ -7,6 +7,7 @@ use arrowroot_writer::{DirectoryId, FileWriter};
 
 use crate::error::{Error, Result};
 pub use crate::objects::worker::Worker;
+pub use crate::provenance::Origin;
 
 /// Which columns a tree or an RNTuple of the output has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,11 +94,11 @@ pub trait Merging: Send {
         Ok(())
     }
 
-    /// Writes what the output lacks of it.
+    /// Writes what the output lacks of it. `origins`: of the entries of a tree or an RNTuple, if they are wanted.
     ///
     /// # Errors
     /// Errors of writing.
-    fn finish(self: Box<Self>, output: &Output) -> Result<Merged>;
+    fn finish(self: Box<Self>, output: &Output, origins: &[Origin]) -> Result<Merged>;
 }
 
 /// The names of an object that all inputs have: path, directory and name.

@@ -122,7 +122,8 @@ def merge(
     open_files: at most so many inputs are open at a time.
     reproducible: the same bytes on any day: no UUID, no dates.
     rebasket: baskets of less than 4 kB are unpacked and put together to larger ones; others are copied as they are.
-    provenance: a small table beside each, NAME_inputs, says which entries come from which input, and its UUID.
+    provenance: a small tree beside each tree, NAME_inputs, and an attribute set "inputs" of each RNTuple say which
+        entries come from which input, and its UUID.
     options: of the storage, as for :func:`open`.
 
     Nothing is written under its name unless all is: after an error older files are what they were.

@@ -166,7 +166,8 @@ def _merge(merge: argparse.ArgumentParser) -> None:
     merge.add_argument(
         "--provenance",
         action="store_true",
-        help="write a table NAME_inputs beside each: inputs, their UUIDs, and which entries come from them",
+        help="say which entries come from which input, and its UUID: in a tree NAME_inputs beside each tree, in the "
+        "attribute set inputs of each RNTuple",
     )
     merge.add_argument("--json", action="store_true", help="say as JSON what became of all objects")
     merge.add_argument(

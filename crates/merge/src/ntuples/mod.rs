@@ -12,8 +12,9 @@ use arrowroot_format as format;
 use arrowroot_writer::ntuple::CopiedNtuple;
 use format::rntuple::{ANCHOR_CLASS, Anchor, AttributeSet};
 
-use crate::error::Result;
-use crate::merging::{Columns, Merged, Merging, Names, Output, Worker};
+use crate::error::{Error, Result};
+use crate::merging::{Columns, Merged, Merging, Names, Origin, Output, Worker};
+use crate::provenance;
 
 mod clusters;
 mod input;
@@ -34,11 +35,10 @@ const ATTRIBUTES_MAJOR: u16 = 1;
 
 /// Begins an RNTuple of the output, of which an input has the first.
 ///
-/// # Errors
-/// None before it is read.
-pub(crate) fn begin(_input: &File, key: &FileKey, columns: Columns) -> Result<Box<dyn Merging>> {
+/// `is_traced`: the output says which of its entries come from which input.
+pub(crate) fn begin(key: &FileKey, columns: Columns, is_traced: bool) -> Box<dyn Merging> {
     let (names, joined) = (Names::of(key), Joined::new(columns, false));
-    Ok(Box::new(Ntuples { names, joined, sets: Vec::new(), recorded: Recorded::new(columns) }))
+    Box::new(Ntuples { names, joined, sets: Vec::new(), recorded: Recorded::new(columns), is_traced })
 }
 
 /// An RNTuple of the output.
@@ -48,6 +48,8 @@ struct Ntuples {
     /// Its attribute sets, but for the one that records the Arrow schema.
     sets: Vec<Set>,
     recorded: Recorded,
+    /// The output says which of its entries come from which input.
+    is_traced: bool,
 }
 
 struct Set {
@@ -65,6 +67,16 @@ impl Merging for Ntuples {
         let path = self.names.path.clone();
         let table = self.joined.read(input, &path, anchor)?;
         let linked = table.footer.attributes.clone();
+        if self.is_traced && linked.iter().any(|set| set.name == provenance::SET) {
+            return Err(Error::InvalidRequest {
+                what: format!(
+                    "{}: {path} says already where its entries come from, in the attribute set {:?}, which is kept: ask for \
+                     no provenance",
+                    input.url(),
+                    provenance::SET
+                ),
+            });
+        }
         self.recorded.read(input, &path, &table.described, &linked)?;
         for linked in linked.iter().filter(|linked| linked.name != recorded::SET) {
             self.read_set(input, linked)?;
@@ -91,8 +103,8 @@ impl Merging for Ntuples {
         Some(self.joined.counts.n_entries)
     }
 
-    fn finish(self: Box<Self>, output: &Output) -> Result<Merged> {
-        let Ntuples { names, joined, sets, recorded } = *self;
+    fn finish(self: Box<Self>, output: &Output, origins: &[Origin]) -> Result<Merged> {
+        let Ntuples { names, joined, sets, recorded, .. } = *self;
         let (file, counts) = (&output.file, joined.counts);
         let mut linked = Vec::new();
         for Set { name, version, joined } in sets.into_iter().filter(|set| set.joined.counts.n_inputs > 0) {
@@ -102,6 +114,7 @@ impl Merging for Ntuples {
         if let Some(schema) = recorded.text()? {
             linked.push(CopiedNtuple::new(file).write_arrow_schema(file, &schema, counts.n_entries)?);
         }
+        linked.extend(provenance::write_set(file, origins)?);
         let anchor = output::write(joined, file, &names.name, linked)?;
         CopiedNtuple::list(file, names.directory_in(output)?, &names.name, &anchor)?;
         Ok(Merged {

@@ -10,7 +10,7 @@ use arrowroot_file::format_error;
 use super::layout::{Group, Layout, MemberSpan, Number, Role};
 use super::worker::Worker;
 use crate::error::Result;
-use crate::merging::{Merged, Merging, Names, Output};
+use crate::merging::{Merged, Merging, Names, Origin, Output};
 use crate::rules::Rule;
 
 /// `fSumw2` has no numbers where all weights were 1: it is the contents then.
@@ -235,7 +235,7 @@ impl Merging for Added {
         self.sum.as_mut().map_or(Ok(()), |sum| sum.pack(output, worker))
     }
 
-    fn finish(self: Box<Self>, output: &Output) -> Result<Merged> {
+    fn finish(self: Box<Self>, output: &Output, _origins: &[Origin]) -> Result<Merged> {
         let Added { names, sum, n_inputs, .. } = *self;
         let is_constant = sum.as_ref().is_some_and(Sum::is_constant);
         if let Some(Sum { key, object, .. }) = sum {

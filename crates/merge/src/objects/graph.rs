@@ -8,7 +8,7 @@ use super::add::Sum;
 use super::layout::Role;
 use super::worker::Worker;
 use crate::error::Result;
-use crate::merging::{Merged, Merging, Names, Output};
+use crate::merging::{Merged, Merging, Names, Origin, Output};
 use crate::rules::Rule;
 
 /// The number of points.
@@ -74,7 +74,7 @@ impl Merging for Graph {
         Ok(())
     }
 
-    fn finish(self: Box<Self>, output: &Output) -> Result<Merged> {
+    fn finish(self: Box<Self>, output: &Output, _origins: &[Origin]) -> Result<Merged> {
         let Graph { names, parts, whole, .. } = *self;
         if let Some(Sum { key, object, .. }) = whole {
             let directory = names.directory_in(output)?;

@@ -11,7 +11,7 @@ use arrowroot::format::container::Key;
 use arrowroot::{File, FileKey};
 
 use crate::error::Result;
-use crate::merging::{Merged, Merging, Names, Output};
+use crate::merging::{Merged, Merging, Names, Origin, Output};
 use crate::rules::Rule;
 use classes::{is_added, is_graph, is_list, is_refused};
 use worker::Worker;
@@ -87,7 +87,7 @@ impl Merging for Stored {
         self.staged = None;
     }
 
-    fn finish(self: Box<Self>, _output: &Output) -> Result<Merged> {
+    fn finish(self: Box<Self>, _output: &Output, _origins: &[Origin]) -> Result<Merged> {
         let Stored { names: Names { path, class_name, .. }, rule, n_inputs, .. } = *self;
         Ok(Merged { path, class_name, rule: rule.name(), n_inputs, ..Merged::default() })
     }

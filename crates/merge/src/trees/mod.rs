@@ -18,7 +18,8 @@ use arrowroot::{File, FileKey};
 use arrowroot_file::format_error;
 
 use crate::error::Result;
-use crate::merging::{Columns, Merged, Merging, Names, Output, Worker};
+use crate::merging::{Columns, Merged, Merging, Names, Origin, Output, Worker};
+use crate::provenance;
 use crate::rules::Rule;
 use copy::Copying;
 use joined::{Before, Joined, Staged};
@@ -121,7 +122,7 @@ impl Merging for Tree {
         Some(self.joined.as_ref().map_or(0, Joined::n_entries))
     }
 
-    fn finish(self: Box<Self>, output: &Output) -> Result<Merged> {
+    fn finish(self: Box<Self>, output: &Output, origins: &[Origin]) -> Result<Merged> {
         let Tree { names, title, joined, .. } = *self;
         let mut merged = Merged::default();
         if let Some(mut joined) = joined {
@@ -130,6 +131,7 @@ impl Merging for Tree {
             joined.put_together(&place, true)?;
             merged = joined.finish(&output.file, directory, [&names.class_name, &names.name, &title])?;
         }
+        provenance::write_table(output, &names, origins)?;
         Ok(Merged { path: names.path, class_name: names.class_name, rule: Rule::Concatenate.name(), ..merged })
     }
 }

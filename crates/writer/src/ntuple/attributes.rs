@@ -85,19 +85,36 @@ pub(crate) fn attribute_schema(values: &Schema) -> Schema {
 
 /// Writes the set of what Arrow says of an RNTuple: an entry for each name and value, said of all `n_entries` of it.
 ///
+/// # Errors
+/// The file's errors.
+pub(super) fn write_arrow(
+    file: &FileWriter,
+    attributes: &[(&str, &str)],
+    n_entries: u64,
+    compression: CompressionSetting,
+) -> Result<AttributeSet> {
+    let (keys, values) = attributes.iter().copied().unzip();
+    let members = MEMBERS.into_iter().zip([keys, values]).collect::<Vec<_>>();
+    write(file, SET, &vec![[0, n_entries]; attributes.len()], &members, compression)
+}
+
+/// Writes an attribute set of texts. `ranges`: of each of its entries, the first one that it is of and how many; `members`: names,
+/// and the text of each entry.
+///
 /// ROOT opens it by `RNTupleReader::OpenAttributeSet`; who does not ask for it never sees it.
 ///
 /// # Errors
 /// The file's errors.
 pub(super) fn write(
     file: &FileWriter,
-    attributes: &[(&str, &str)],
-    n_entries: u64,
+    name: &str,
+    ranges: &[[u64; 2]],
+    members: &[(&str, Vec<&str>)],
     compression: CompressionSetting,
 ) -> Result<AttributeSet> {
-    let members = MEMBERS.map(|name| (name.into(), StoredType::Text));
+    let types: Vec<_> = members.iter().map(|&(name, _)| (name.into(), StoredType::Text)).collect();
     let number = || StoredType::Primitive(Primitive::UInt64);
-    let types = [number(), number(), StoredType::Struct(Arc::new(members))];
+    let types = [number(), number(), StoredType::Struct(types.into())];
     let columns = RANGE.into_iter().chain([USER_DATA]).zip(types).map(|(name, data_type)| NtupleColumn {
         name: name.to_owned(),
         title: String::new(),
@@ -106,18 +123,17 @@ pub(super) fn write(
         compression: ColumnCodec::Set(compression),
     });
     let columns: Vec<NtupleColumn> = columns.collect();
-    let len = attributes.len();
-    let numbers = |value: u64| {
-        let values = Buffer::from_vec(vec![value; len]);
+    let len = ranges.len();
+    let numbers = |place: usize| {
+        let values = Buffer::from_vec(ranges.iter().map(|range| range[place]).collect());
         vec![Stored::Numbers { primitive: Primitive::UInt64, values }]
     };
-    let members =
-        vec![texts(attributes.iter().map(|(key, _)| *key)), texts(attributes.iter().map(|(_, value)| *value))];
-    let values = vec![numbers(0), numbers(n_entries), vec![Stored::Struct { len, members }]];
+    let members = members.iter().map(|(_, values)| texts(values.iter().copied())).collect();
+    let values = vec![numbers(0), numbers(1), vec![Stored::Struct { len, members }]];
     let cluster = Arc::new(Cluster { first_entry: 0, n_entries: len, columns: values });
 
     let mut set =
-        NtupleFormat::new(file, &columns, NtupleSettings::of_set(SET, compression, AttributeSets::default()))?;
+        NtupleFormat::new(file, &columns, NtupleSettings::of_set(name, compression, AttributeSets::default()))?;
     let mut compressor = Compressor::new();
     let encoded: Vec<_> =
         set.tasks(Arc::clone(&cluster))?.into_iter().map(|task| task(&mut compressor)).collect::<Result<_>>()?;

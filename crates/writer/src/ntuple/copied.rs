@@ -117,6 +117,21 @@ impl CopiedNtuple {
     /// # Errors
     /// If it cannot be written.
     pub fn write_arrow_schema(&self, file: &FileWriter, schema: &str, n_entries: u64) -> Result<AttributeSet> {
-        attributes::write(file, &[(attributes::ARROW_SCHEMA, schema)], n_entries, self.compression)
+        attributes::write_arrow(file, &[(attributes::ARROW_SCHEMA, schema)], n_entries, self.compression)
+    }
+
+    /// Writes an attribute set of texts. `ranges`: of each of its entries, the first entry that it is of and how many;
+    /// `members`: names, and the text of each entry.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_texts(
+        &self,
+        file: &FileWriter,
+        name: &str,
+        ranges: &[[u64; 2]],
+        members: &[(&str, Vec<&str>)],
+    ) -> Result<AttributeSet> {
+        attributes::write(file, name, ranges, members, self.compression)
     }
 }

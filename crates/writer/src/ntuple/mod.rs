@@ -196,7 +196,7 @@ impl NtupleFormat {
         let mut sets = attributes.written()?;
         if let Some(schema) = arrow_schema {
             let record = [(attributes::ARROW_SCHEMA, schema.as_str())];
-            sets.push(attributes::write(file, &record, self.lists.n_entries(), *compression)?);
+            sets.push(attributes::write_arrow(file, &record, self.lists.n_entries(), *compression)?);
         }
         self.lists.write(file, self.seek_root, *compression, &self.schema, self.header, sets)
     }
