@@ -124,8 +124,8 @@ pub(super) fn write(
     });
     let columns: Vec<NtupleColumn> = columns.collect();
     let len = ranges.len();
-    let numbers = |place: usize| {
-        let values = Buffer::from_vec(ranges.iter().map(|range| range[place]).collect());
+    let numbers = |index: usize| {
+        let values = Buffer::from_vec(ranges.iter().map(|range| range[index]).collect());
         vec![Stored::Numbers { primitive: Primitive::UInt64, values }]
     };
     let members = members.iter().map(|(_, values)| texts(values.iter().copied())).collect();
