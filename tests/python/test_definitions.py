@@ -5,9 +5,11 @@ import warnings
 
 import awkward as ak
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+from arrowroot._expressions import numbers, physics
 
 N = 200
 
@@ -154,6 +156,64 @@ def test_functions_of_lists_are_those_of_awkward(tree, events):
     }.items():
         found = tree.to_awkward(["x"], define={"x": text}).x
         assert rounded(found.tolist()) == rounded(expected.tolist()), text
+
+
+@pytest.fixture
+def n_computed(monkeypatch):
+    """How many values were computed by exp, and how many momenta, each time."""
+    counts = {"exp": [], "momentum": []}
+
+    def exp(values):
+        counts["exp"] += [len(values)] if len(values) else []  # types are found of none
+        return np.exp(values)
+
+    def momentum(*parts):
+        counts["momentum"] += [len(parts[0])] if len(parts[0]) else []
+        return _momentum(*parts)
+
+    _momentum = physics._momentum
+    monkeypatch.setitem(numbers._FUNCTIONS, "exp", exp)
+    monkeypatch.setattr(physics, "_momentum", momentum)
+    return counts
+
+
+def test_what_expressions_share_is_computed_once(tree, events, n_computed):
+    define = {"a": "exp(0.1 * n) + 1", "b": "exp(0.1*n)", "c": "exp(0.1 * n) * pt"}
+    found = tree.to_awkward(["a", "b", "c", "2 * exp(0.1 * n)"], define=define)
+    assert n_computed["exp"] == [N]
+    expected = np.exp(0.1 * events.n)
+    assert found.a.tolist() == (expected + 1).tolist()
+    assert found.b.tolist() == expected.tolist()
+    assert found.c.tolist() == (expected * events.pt).tolist()
+    assert found["2 * exp(0.1 * n)"].tolist() == (2 * expected).tolist()
+    # Numbers that are equal are not the same.
+    kinds = tree.to_arrow([f"({number} + n) * {k}" for number in ("1", "1.0") for k in (2, 3)]).schema.types
+    assert kinds == [pa.int64(), pa.int64(), pa.float64(), pa.float64()]
+
+
+def test_momenta_of_pairs_are_taken_from_those_of_single_particles(tree, events, n_computed):
+    parts = "pt, eta, phi, 0.1"
+    one, other = (
+        ", ".join(f"{place}({part})" for part in ("pt", "eta", "phi")) + ", 0.1"
+        for place in ("first", "second")
+    )
+    define = {"mass": f"InvariantMasses({one}, {other})", "whole": f"InvariantMass({parts})"}
+    found = tree.to_awkward(["mass", "whole"], define=define, filter="pt.size() == 2")
+    assert n_computed["momentum"] == [len(found) * 2]
+    assert rounded(found.mass[:, 0].tolist()) == rounded(found.whole.tolist())
+    # Those that differ in their places are no pairs of the same particles.
+    mixed = one.replace("first(phi)", "second(phi)")
+    n_computed["momentum"].clear()
+    found = tree.to_awkward(
+        ["m"], define={"m": f"InvariantMasses({mixed}, {other})"}, filter="pt.size() == 2"
+    )
+    assert len(n_computed["momentum"]) == 2
+    pairs = [ak.combinations(events[part][ak.num(events.pt) == 2], 2) for part in ("pt", "eta")]
+    e = [np.sqrt((pair[k] * np.cosh(eta[k])) ** 2 + 0.01) for pair, eta in [pairs] for k in ("0", "1")]
+    z = [pair[k] * np.sinh(eta[k]) for pair, eta in [pairs] for k in ("0", "1")]
+    pt = pairs[0]["0"] + pairs[0]["1"]  # both have the angle of the second
+    expected = np.sqrt((e[0] + e[1]) ** 2 - (z[0] + z[1]) ** 2 - pt**2)
+    assert found.m[:, 0].tolist() == pytest.approx(expected[:, 0].tolist(), abs=1e-6)
 
 
 PLAIN = {

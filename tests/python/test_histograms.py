@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import arrowroot as ar
+from arrowroot._expressions import numbers
 
 
 @pytest.fixture
@@ -99,6 +100,60 @@ def test_entries_or_items_for_which_a_condition_holds_are_filled(files, options)
         assert made["null"][sample, :].values().tolist() == expected.tolist()
         assert expected.sum() > 0
         assert made["number"][sample, :].values().tolist() == [0, 0]
+
+
+def test_expressions_are_computed_for_entries_in_which_they_are_needed(tmp_path, monkeypatch):
+    counts = []
+
+    def exp(values):
+        counts.extend([len(values)] if len(values) else [])
+        return np.exp(values)
+
+    monkeypatch.setitem(numbers._FUNCTIONS, "exp", exp)
+    x, nested = np.arange(60.0), [[[float(i)] * j for j in range(i % 3)] for i in range(60)]
+    ar.write(
+        f"{tmp_path}/t.root:t", {"x": x, "nested": ak.Array(nested), "s": [f"{i % 4}" for i in range(60)]}
+    )
+    scan = ar.open(tmp_path / "t.root")["t"].scan(define={"half": "x / 2", "even": "x % 2 == 0"})
+    wanted = {
+        "cut": ar.Hist((60, 0, 60), x="round(log(exp(half)))", cut="high"),
+        "again": ar.Hist((60, 0, 60), x="round(log(exp(half)) + half)", cut="high"),
+        "where": ar.Hist((60, 0, 60), x="exp(0 * x) * x", where="even", cut="high"),
+        "below": ar.Hist((60, 0, 60), x="x * exp(0 * x)", where="x < 7", weight="exp(0 * half)"),
+        "above": ar.Hist((60, 0, 60), x="x * exp(0 * x)", where="x > 55", weight="exp(0 * half)"),
+        "text": ar.Hist((4, 0, 4), x='s == "3" ? 3 : 0', cut="high"),
+        "lists": ar.Hist((60, 0, 60), x="sum(nested)", cut="higher"),
+        "mean": ar.Hist((60, 0, 60), x="x", mean="x", cut="high"),
+    }
+    made = scan.hist(wanted, cuts={"high": "half >= 20", "higher": "exp(0 * half) + x > 51"})
+    # Of those that pass the first cut half are even; 11 are below or above, and have weights.
+    assert sorted(counts) == [10, 11, 11, 20, 20]
+    high = [0] * 40 + [1] * 20
+    assert made["cut"].values().sum() == 20
+    assert made["again"].values().tolist() == high
+    assert made["where"].values().tolist() == [0] * 40 + [1, 0] * 10
+    assert made["below"].values().tolist() == [1] * 7 + [0] * 53
+    assert made["above"].values().tolist() == [0] * 56 + [1] * 4
+    assert made["text"].values().tolist() == [15, 0, 0, 5]
+    assert {k: n for k, n in enumerate(made["lists"].values()) if n} == {0: 6, 53: 1, 56: 1, 59: 1}
+    assert made["mean"].view()["count"].tolist() == high
+    assert [cut.num_entries for cut in made.cuts] == [60, 20, 9]
+
+
+def test_expressions_that_are_conditions_and_values_of_each_other_are_computed(files):
+    wanted = {
+        "itself": ar.Hist((2, 0, 2), x="x > 5", where="x > 5", cut="high"),
+        "one": ar.Hist((30, 0, 30), x="x", where="x > 5"),
+        "other": ar.Hist((2, 0, 2), x="x > 5", where="x"),
+        "items": ar.Hist((2, 0, 2), x="v", where="v", weight="x > 5"),
+    }
+    tree = ar.open(files["a"]["files"][0])["t"]
+    made = tree.scan().hist(wanted, cuts={"low": "x < 20", "high": "x > 5", "again": "x < 20"})
+    assert made["itself"].values().tolist() == [0, 14]
+    assert made["one"].values().tolist() == [0] * 6 + [1] * 24
+    assert made["other"].values().tolist() == [5, 24]
+    assert made["items"].values().tolist() == [0, 8]
+    assert [cut.num_entries for cut in made.cuts] == [30, 20, 14, 14]
 
 
 def test_one_pass_has_the_filter_and_the_entries_of_the_scan(files):

@@ -219,6 +219,7 @@ class Chain:
             columns = zips.columns
         choice = Choice.of(columns, names, assemble=options.assemble, raw=options.raw)
         outputs, scope = self.outputs(choice, options, define)
+        outputs = outputs._replace(needed_where=given.get("needed_where", {}))
         if zips is not None:
             delivered = zips.choose(list(outputs.columns))
             outputs = outputs._replace(columns={name: outputs.columns.get(name) for name in delivered})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._errors import FilterError, NoSuchColumnError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from arrowroot._expressions.scope import Scope
+    from arrowroot._passes.computed import NeededWhere
     from arrowroot._passes.source import Source
     from arrowroot._select.columns import Choice
     from arrowroot._select.entries import EntrySet
@@ -26,10 +28,12 @@ class Outputs(NamedTuple):
     """The columns that a scan delivers.
 
     columns: what computes each, by its name and in order; None: it is read as it is. scope: None if none is computed.
+    needed_where: as of ``Computed``.
     """
 
     columns: Mapping[str, Expression | None]
     scope: Scope | None = None
+    needed_where: NeededWhere = MappingProxyType({})
 
     @property
     def needed(self) -> list[str]:
@@ -47,7 +51,7 @@ class Outputs(NamedTuple):
             return source
         from arrowroot._passes.computed import Computed
 
-        return Computed(source, self.columns, self.scope, entries)
+        return Computed(source, self.columns, self.scope, entries, self.needed_where)
 
     def stored(self, choice: Choice) -> Choice | None:
         """Return the part of a choice that is of columns which are read; None if there is none."""

@@ -298,7 +298,8 @@ class Scan:
         if self._again is None:
             raise InvalidRequestError("hist: this scan is not of a tree")
         filling = Filling(histograms, cuts or {}, list(self.samples) if by_sample else None)
-        return filling.fill(self._again(filling.expressions, {"origin": "sample" if by_sample else None}))
+        more = {"origin": "sample" if by_sample else None, "needed_where": filling.needed_where}
+        return filling.fill(self._again(filling.expressions, more))
 
     @takes()
     def to_polars(self) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from arrowroot._expressions import nodes as x
 from arrowroot._expressions.lists import Items, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Hashable, Sequence
 
     import numpy.typing as npt
     import pyarrow as pa
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _REDUCTIONS = ("any", "all", "sum", "prod", "count", "len", "min", "max", "Min$", "Max$")
+_COMBINING = ("first", "second", "third", "per")
 _OF_VALUES: dict[str, Callable[[list[Items]], Items]] = {
     "isin": lambda values: lists.logic("||", [lists.compare("==", values[0], value) for value in values[1:]]),
     "xor": lambda values: numbers.arithmetic("^", *values),
@@ -36,8 +38,6 @@ _OF_VALUES: dict[str, Callable[[list[Items]], Items]] = {
     "concatenate": lambda values: orders.concatenated(*values),
     "DeltaPhi": lambda values: physics.delta_phi(*values),
     "DeltaR": physics.delta_r,
-    "InvariantMass": physics.invariant_mass,
-    "InvariantMasses": physics.invariant_masses,
 }
 _OF_VALUES["in"] = _OF_VALUES["isin"]
 
@@ -47,7 +47,7 @@ def _has_rest(of: Items, comparison: str) -> Items:
     return lists.compare(comparison, rest, Items(np.asarray(0)))
 
 
-def _call(name: str, values: list[Items]) -> Items:
+def _call(name: str, values: list[Items], combinations: orders.Combinations) -> Items:
     """Return the value of a function."""
     if name in _OF_VALUES:
         return _OF_VALUES[name](values)
@@ -61,22 +61,55 @@ def _call(name: str, values: list[Items]) -> Items:
         return orders.order(name, values[0])
     if name in ("argmin", "argmax"):
         return orders.extreme_index(name, values[0])
-    if name in ("first", "second", "third", "per"):
-        return orders.combined(name, values)
+    if name in _COMBINING:
+        return orders.combined(name, values, combinations)
     return numbers.function(name, values)
 
 
-class Rows:
-    """The rows of a batch, and what was computed of them so far, for several expressions."""
+def _same_combination(nodes: Sequence[x.Node]) -> x.Call | None:
+    """Return one of some nodes if all are items at the same place of combinations of one list each."""
+    calls = [node for node in nodes if isinstance(node, x.Call) and node.function in orders.PLACES]
+    if not calls or len(calls) < len(nodes):
+        return None
+    rests = {
+        tuple(one.value if isinstance(one, x.Number) else None for one in call.arguments[1:])
+        for call in calls
+    }
+    is_same = len({call.function for call in calls}) == 1 and len(rests) == 1
+    return calls[0] if is_same and (None,) not in rests else None
 
-    def __init__(self, batch: pa.RecordBatch, entry_of: Callable[[Any], Any]) -> None:
-        """``entry_of``: the numbers of the entries of rows, of one or an array of them."""
-        self.batch = batch
+
+class Rows:
+    """The rows of a batch, or some of them, and what was computed of them so far, for several expressions."""
+
+    def __init__(
+        self,
+        batch: pa.RecordBatch,
+        entry_of: Callable[[Any], Any],
+        shared: Collection[int] = (),
+        some_of: tuple[Rows, npt.NDArray[np.int64]] | None = None,
+    ) -> None:
+        """Take the rows of a batch.
+
+        entry_of: the numbers of the entries of rows, of one or an array of them. shared: the numbers of parts of
+            expressions whose values are kept, as several need them. some_of: other rows, and which of them these are.
+        """
+        self.num_rows: int = batch.num_rows if some_of is None else len(some_of[1])
         self.entry_of = entry_of
-        self._columns: dict[str, Items] = {}
-        self._definitions: dict[str, Items] = {}
+        self._batch = batch
+        self._shared = shared
+        self._some_of = some_of
+        #: Columns, definitions, and parts by their numbers.
+        self._known: dict[Hashable, Items] = {}
+        #: Which items of lists are combined with which.
+        self.combinations = orders.Combinations()
+        self._ends: list[lists.Level] = []
         #: Which rows lack an item of a list that something asked for; None: none does.
         self.lacking: npt.NDArray[np.bool_] | None = None
+
+    def narrowed(self, chosen: npt.NDArray[np.int64]) -> Rows:
+        """Return some of the rows; what is known of all of these is taken from there."""
+        return Rows(self._batch, lambda row: self.entry_of(chosen[row]), self._shared, (self, chosen))
 
     def of(self, expression: Expression) -> Items:
         """Return the value of an expression. Raises: FilterError, with the place in its text."""
@@ -85,19 +118,62 @@ class Rows:
 
     def column(self, path: str) -> Items:
         """Return the values of a column."""
-        if path not in self._columns:
-            self._columns[path] = lists.of_arrow(self.batch.column(path))
-        return self._columns[path]
+        if self._some_of is not None:
+            self._some_of[0].read(path)
+        return self._once(
+            ("column", path), lambda: self._with_shared_ends(lists.of_arrow(self._batch.column(path)))
+        )
+
+    def _with_shared_ends(self, of: Items) -> Items:
+        """Return values whose lists are the same object as those of others that are equal: comparing costs less."""
+        if len(of.levels) != 1 or of.levels[0].valid is not None:
+            return of
+        ends = of.levels[0].ends
+        known = next((one for one in self._ends if np.array_equal(one.ends, ends)), None)
+        if known is None:
+            self._ends.append(of.levels[0])
+        return of if known is None else of._replace(levels=(known,))
+
+    def read(self, path: str) -> None:
+        """Have the values of a column be known of all rows of the batch."""
+        if self._some_of is None:
+            self.column(path)
+        else:
+            self._some_of[0].read(path)
 
     def definition(self, name: str, expression: Expression) -> Items:
         """Return the values of a defined column, which are computed once."""
-        if name not in self._definitions:
-            self._definitions[name] = self.of(expression)
-        return self._definitions[name]
+        return self._once(("definition", name), lambda: self.of(expression))
+
+    def momentum(self, numbers: tuple[int, ...], compute: Callable[[], list[Items]]) -> list[Items]:
+        """Return the parts of momenta of what has these numbers, which are computed once."""
+        made: list[Items] = []
+
+        def part(place: int) -> Items:
+            made.extend([] if made else compute())
+            return made[place]
+
+        return [self._once(("momentum", place, *numbers), partial(part, place)) for place in range(4)]
+
+    def part(self, number: int, compute: Callable[[], Items]) -> Items:
+        """Return the values of a part of an expression, which are computed once if others share it."""
+        return self._once(number, compute) if number in self._shared else compute()
+
+    def _once(self, key: Hashable, compute: Callable[[], Items]) -> Items:
+        if key not in self._known:
+            known = None if self._some_of is None else self._some_of[0].known(key, self._some_of[1])
+            self._known[key] = compute() if known is None else self._with_shared_ends(known)
+        return self._known[key]
+
+    def known(self, key: Hashable, chosen: npt.NDArray[np.int64]) -> Items | None:
+        """Return what is known of some of the rows, of which these may be some; None: it is not computed yet."""
+        if key in self._known:
+            return lists.chosen_entries(self._known[key], chosen)
+        return None if self._some_of is None else self._some_of[0].known(key, self._some_of[1][chosen])
 
     def entries(self) -> Items:
         """Return the numbers of the entries."""
-        return Items(np.asarray(self.entry_of(np.arange(self.batch.num_rows)), dtype=np.int64))
+        return Items(np.asarray(self.entry_of(np.arange(self.num_rows)), dtype=np.int64))
 
     def note_lacking(self, found: Items) -> None:
         """Note the rows in which an item that was asked for is not there."""
@@ -125,7 +201,9 @@ class _Evaluation:
 
     def of(self, node: x.Node) -> Items:
         """Return the value of a node for all rows."""
-        return self.guarded(node, lambda: self._of(node))
+        return self._rows.part(
+            self._expression.numbers[id(node)], lambda: self.guarded(node, lambda: self._of(node))
+        )
 
     def _of(self, node: x.Node) -> Items:
         if isinstance(node, x.Number):
@@ -153,9 +231,36 @@ class _Evaluation:
             return found
         if isinstance(node, x.Member):
             return lists.member(self.of(node.of), node.name)
+        if node.function == "InvariantMass":
+            return physics.invariant_mass(self._momentum(node.function, node.arguments))
+        if node.function == "InvariantMasses":
+            sides = node.arguments[:4], node.arguments[4:]
+            return physics.invariant_masses(*(self._momentum(node.function, side) for side in sides))
         if node.function in ("is_null", "coalesce"):
-            return _call(node.function, self._forgiving(*node.arguments))
-        return _call(node.function, [self.of(argument) for argument in node.arguments])
+            values = self._forgiving(*node.arguments)
+        else:
+            values = [self.of(argument) for argument in node.arguments]
+        return _call(node.function, values, self._rows.combinations)
+
+    def _momentum(self, function: str, nodes: Sequence[x.Node]) -> list[Items]:
+        """Return x, y, z and the energy of (pt, eta, phi, mass), which are computed once for a batch.
+
+        Those of combinations are taken from those of single particles, which are fewer.
+        """
+        others = [node for node in nodes if not isinstance(node, x.Number)]
+        combined = _same_combination(others)
+
+        def compute() -> list[Items]:
+            if combined is None:
+                return physics.momentum(function, [self.of(node) for node in nodes])
+            single = [node.arguments[0] if isinstance(node, x.Call) else node for node in nodes]
+            rest = [self.of(node) for node in combined.arguments[1:]]
+            return [
+                orders.combined(combined.function, [part, *rest], self._rows.combinations)
+                for part in self._momentum(function, single)
+            ]
+
+        return self._rows.momentum(tuple(self._expression.numbers[id(node)] for node in nodes), compute)
 
     @staticmethod
     def _unary(operator: str, operand: Items) -> Items:

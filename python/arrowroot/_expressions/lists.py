@@ -152,6 +152,14 @@ def take(levels: tuple[Level, ...], arrays: list[Any], chosen: Array) -> tuple[t
     return (Level(ends, None if valid is None else valid[chosen]), *inner), taken
 
 
+def chosen_entries(of: Items, chosen: Array) -> Items:
+    """Return the values of some entries, by their indices."""
+    if of.is_constant:
+        return of
+    levels, (data, valid) = take(of.levels, [of.data, of.valid], chosen)
+    return Items(data, valid, levels)
+
+
 def _picked(array: Any, chosen: Array) -> Any:
     return array.take(_arrays.to_arrow(chosen)) if isinstance(array, pa.Array) else array[chosen]
 

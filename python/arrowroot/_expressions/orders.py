@@ -93,44 +93,25 @@ def concatenated(one: Items, other: Items) -> Items:
 
 
 #: The place in a combination, of the functions that give one item of each.
-_PLACES = {"first": 0, "second": 1, "third": 2}
+PLACES = {"first": 0, "second": 1, "third": 2}
 
 
-def combined(function: str, values: list[Items]) -> Items:
-    """Return one item of each combination: of two or three of one list, or of one of each of two lists.
+class Combinations:
+    """Which items make the combinations of lists; of lists with the same ends they are computed once."""
 
-    Those of one list come in the order of ROOT's and Awkward's combinations, (0, 1), (0, 2), ..., (1, 2), ...; those of
-    two in that of a loop over the second list inside of one over the first. "per" has these as lists, one for each item
-    of the first list.
-    """
-    if len(values) == 1:
-        return _of_one_list(values[0], 3 if function == "third" else 2, function)
-    if values[1].is_constant and function != "per":
-        if values[1].kind != "integer" or values[1].data not in (2, 3):
-            raise Problem(f"{function}() is of combinations of 2 or 3 items of a list, or of two lists")
-        return _of_one_list(values[0], int(values[1].data), function)
-    _check_plain(function, values)
-    counts, n_others = (np.diff(value.levels[0].ends).astype(np.int64) for value in values)
-    n_each = np.repeat(n_others, counts)
-    if function == "first":
-        at = np.repeat(np.arange(len(n_each)), n_each)
-    else:
-        starts = np.repeat(values[1].levels[0].ends[:-1], counts)
-        at = np.repeat(starts - ends_of(n_each)[:-1], n_each) + np.arange(n_each.sum())
-    levels = (
-        (values[0].levels[0], Level(ends_of(n_each)))
-        if function == "per"
-        else (Level(ends_of(counts * n_others)),)
-    )
-    of = values[function != "first"]
-    _, (data, valid) = take((), [of.data, of.valid], at)
-    return Items(data, valid, levels)
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, int], tuple[Array, Array, Level]] = {}
+
+    def of(self, ends: Array, n_combined: int, place: int) -> tuple[Array, Level]:
+        """Return the indices of the items at one place of each combination of so many, and the lists of these."""
+        key = id(ends), n_combined, place
+        if key not in self._known:
+            self._known[key] = ends, *_combinations(ends, n_combined, place)
+        _, at, level = self._known[key]
+        return at, level
 
 
-def _of_one_list(of: Items, n_combined: int, function: str) -> Items:
-    """Return the first, second or third items of the combinations of so many of a list."""
-    _check_plain(function, [of])
-    ends, place = of.levels[0].ends, _PLACES[function]
+def _combinations(ends: Array, n_combined: int, place: int) -> tuple[Array, Level]:
     counts = np.diff(ends).astype(np.int64)
     behind = np.repeat(ends[1:], counts)
     at = last = np.arange(ends[-1], dtype=np.int64)
@@ -141,8 +122,40 @@ def _of_one_list(of: Items, n_combined: int, function: str) -> Items:
         last = np.repeat(last + 1 - ends_of(n_after)[:-1], n_after) + np.arange(n_after.sum())
         at = last if position <= place else np.repeat(at, n_after)
         n_each = n_each * (counts - position) // (position + 1)
+    return at, Level(ends_of(n_each))
+
+
+def combined(function: str, values: list[Items], combinations: Combinations) -> Items:
+    """Return one item of each combination: of two or three of one list, or of one of each of two lists.
+
+    Those of one list come in the order of ROOT's and Awkward's combinations, (0, 1), (0, 2), ..., (1, 2), ...; those of
+    two in that of a loop over the second list inside of one over the first. "per" has these as lists, one for each item
+    of the first list.
+    """
+    is_number = len(values) == 2 and values[1].is_constant and function != "per"
+    if is_number and (values[1].kind != "integer" or values[1].data not in (2, 3)):
+        raise Problem(f"{function}() is of combinations of 2 or 3 items of a list, or of two lists")
+    lists = values[:1] if is_number else values
+    _check_plain(function, lists)
+    if len(lists) == 1:
+        n_combined = int(values[1].data) if is_number else 3 if function == "third" else 2
+        at, level = combinations.of(lists[0].levels[0].ends, n_combined, PLACES[function])
+        return _picked(lists[0], at, (level,))
+    counts, n_others = (np.diff(value.levels[0].ends).astype(np.int64) for value in values)
+    n_each = np.repeat(n_others, counts)
+    if function == "first":
+        at = np.repeat(np.arange(len(n_each)), n_each)
+    else:
+        starts = np.repeat(values[1].levels[0].ends[:-1], counts)
+        at = np.repeat(starts - ends_of(n_each)[:-1], n_each) + np.arange(n_each.sum())
+    inner = Level(ends_of(n_each)) if function == "per" else Level(ends_of(counts * n_others))
+    levels = (values[0].levels[0], inner) if function == "per" else (inner,)
+    return _picked(values[function != "first"], at, levels)
+
+
+def _picked(of: Items, at: Array, levels: tuple[Level, ...]) -> Items:
     _, (data, valid) = take((), [of.data, of.valid], at)
-    return Items(data, valid, (Level(ends_of(n_each)),))
+    return Items(data, valid, levels)
 
 
 def _check_plain(function: str, values: list[Items]) -> None:

@@ -16,7 +16,9 @@ def delta_phi(first: Items, second: Items) -> Items:
 
 
 def _wrapped(angle: Array) -> Array:
-    rest = np.fmod(angle, 2 * np.pi)
+    rest = angle
+    if not np.all(np.abs(angle) < 2 * np.pi):
+        rest = np.fmod(angle, 2 * np.pi)
     return np.asarray(
         np.where(rest < -np.pi, rest + 2 * np.pi, np.where(rest > np.pi, rest - 2 * np.pi, rest))
     )
@@ -28,20 +30,24 @@ def delta_r(values: list[Items]) -> Items:
     return Items(np.hypot(eta2 - eta1, _wrapped(phi2 - phi1)), valid, levels)
 
 
-def invariant_mass(values: list[Items]) -> Items:
-    """Return the mass of all particles of each list together: (pt, eta, phi, mass); 0 of none."""
-    data, valid, levels = _doubles("InvariantMass", values)
-    if not levels:
+def momentum(function: str, values: list[Items]) -> list[Items]:
+    """Return x, y, z and the energy of particles: (pt, eta, phi, mass). ``function``: that needs them, for errors."""
+    data, valid, levels = _doubles(function, values)
+    return [Items(one, valid, levels) for one in _momentum(*data)]
+
+
+def invariant_mass(momentum: list[Items]) -> Items:
+    """Return the mass of all particles of each list together; 0 of none."""
+    if not momentum[0].levels:
         raise Problem("InvariantMass() is of lists; InvariantMasses() is of two particles")
-    parts = [reduce("sum", Items(one, valid, levels)) for one in _momentum(*data)]
+    parts = [reduce("sum", one) for one in momentum]
     return Items(_mass(*(part.data for part in parts)), parts[0].valid, parts[0].levels)
 
 
-def invariant_masses(values: list[Items]) -> Items:
-    """Return the masses of two particles each: (pt1, eta1, phi1, mass1, pt2, eta2, phi2, mass2)."""
-    data, valid, levels = _doubles("InvariantMasses", values)
-    one, other = _momentum(*data[:4]), _momentum(*data[4:])
-    return Items(_mass(*(a + b for a, b in zip(one, other, strict=True))), valid, levels)
+def invariant_masses(one: list[Items], other: list[Items]) -> Items:
+    """Return the masses of two particles each."""
+    data, valid, levels = aligned([*one, *other])
+    return Items(_mass(*(a + b for a, b in zip(data[:4], data[4:], strict=True))), valid, levels)
 
 
 def _doubles(name: str, values: list[Items]) -> tuple[list[Array], Array | None, Any]:

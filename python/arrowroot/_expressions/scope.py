@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._arrow.convert import empty_batch
 from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, nearest, pointed_at
 from arrowroot._expressions import grammar
 from arrowroot._expressions.functions import ENTRY_NAMES
-from arrowroot._expressions.nodes import Name, Node, names_in
+from arrowroot._expressions.nodes import Name, Node, Number, Text, names_in, parts_of
 from arrowroot._expressions.tokens import is_name
 from arrowroot._render import shown
 from arrowroot._select.columns import by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -71,6 +72,30 @@ class Expression:
             one.expression.needs_entries if one.expression else not one.path for one in self._found.values()
         )
 
+    @cached_property
+    def numbers(self) -> Mapping[int, int]:
+        """The number of each part of it, by the identity of its node: those that compute the same have the same."""
+        found: dict[int, int] = {}
+
+        def number(node: Node) -> int:
+            parts = [number(part) for part in parts_of(node)]
+            own = (value for field, value in zip(node._fields, node, strict=True) if field != "depth")
+            # 1, 1.0 and true are equal, but not in text.
+            key: tuple[object, ...] = (
+                type(node),
+                *(repr(one) for one in own if isinstance(one, str | int | float)),
+                *parts,
+            )
+            if isinstance(node, Name):
+                path, members, expression = self._found[node.name, node.exact]
+                of = (path,) if expression is None else (expression.numbers[id(expression.node)],)
+                key = (Name, *of, *members)
+            found[id(node)] = self._scope.part_numbers.setdefault(key, len(self._scope.part_numbers))
+            return found[id(node)]
+
+        number(self.node)
+        return found
+
     @property
     def only_column(self) -> str | None:
         """The column that it is, as it stands; None: it computes something."""
@@ -91,6 +116,10 @@ class Expression:
         for member in members:
             value = lists.member(value, member)
         return value
+
+    def definition_of(self, name: Name) -> Expression | None:
+        """Return the expression that a name in it stands for; None: a column."""
+        return self._found[name.name, name.exact].expression
 
     def error(self, message: str, node: Node) -> FilterError:
         """Return the error of a part of it, with the place."""
@@ -182,6 +211,8 @@ class Scope:
         #: Columns that are computed, by their names; each may use those before it.
         self.definitions: dict[str, Expression] = {}
         self._bound_aliases: dict[str, Expression | None] = {}
+        #: The numbers of parts of expressions, by what they compute.
+        self.part_numbers: dict[tuple[object, ...], int] = {}
 
     def spelled(self, text: str) -> str | None:
         """Return the path of a column by its name in any spelling that the tree knows; None: there is none."""
@@ -232,24 +263,54 @@ class Scope:
         """Return the Arrow type of what an expression computes. Raises: FilterError."""
         from arrowroot._expressions.evaluation import Rows
 
+        schema = self.schema_of(expression.columns)
+        if (path := expression.only_column) is not None:
+            return schema.field(path).type
         # An empty batch has all types, so that wrong types are errors before anything is read.
-        rows = Rows(empty_batch(self.schema_of(expression.columns)), lambda row: row)
-        return values(expression, rows).type
+        return values(expression, Rows(empty_batch(schema), lambda row: row)).type
+
+
+def parts_needed_again(expressions: Iterable[Expression]) -> set[int]:
+    """Return the numbers of the parts that several expressions compute, or one several times."""
+    seen: set[int] = set()
+    again: set[int] = set()
+
+    def visit(expression: Expression, node: Node) -> None:
+        number = expression.numbers[id(node)]
+        if isinstance(node, Name):
+            if (defined := expression.definition_of(node)) is not None:
+                visit(defined, defined.node)
+        elif number in seen:
+            again.add(number)
+        elif not isinstance(node, Number | Text):
+            seen.add(number)
+            for part in parts_of(node):
+                visit(expression, part)
+
+    for one in expressions:
+        visit(one, one.node)
+    return again
 
 
 def values(expression: Expression, rows: Rows, kind: pa.DataType | None = None) -> pa.Array:
-    """Return what an expression computes as an Arrow array. ``kind``: its type, if that is known.
+    """Return what an expression computes as an Arrow array, a column that it is alone as a copy, too.
+
+    kind: its type, if that is known.
 
     Raises: FilterError.
     """
+    return delivered_as(expression, rows.of(expression), rows.num_rows, kind)
+
+
+def delivered_as(
+    expression: Expression, found: Items, n_rows: int, kind: pa.DataType | None = None
+) -> pa.Array:
+    """Return as an Arrow array what an expression computed; see :func:`values`."""
     from arrowroot._expressions import delivered
     from arrowroot._expressions.lists import Problem
 
-    if (path := expression.only_column) is not None:
-        return rows.batch.column(path)
-    found = rows.of(expression)
     try:
-        return delivered.to_arrow(found, rows.batch.num_rows, kind)
+        return delivered.to_arrow(found, n_rows, kind)
     except Problem as problem:
         raise expression.error(problem.message, expression.node) from None
 

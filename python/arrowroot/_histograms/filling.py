@@ -78,6 +78,30 @@ class Filling:
         texts = [text for one in self._wanted.values() for _, fill in one.fills() for text in fill.values()]
         return list(dict.fromkeys(f"({text})" for text in [*texts, *self._cuts.values()]))
 
+    @property
+    def needed_where(self) -> dict[str, list[str]]:
+        """The conditions of which one holds wherever an expression is needed: cuts, and ``where``. Both as columns."""
+        cuts = list(self._cuts.values())
+        uses: list[tuple[str, str | None]] = list(zip(cuts, [None, *cuts], strict=False))
+        ranks = {text: rank for rank, text in reversed(list(enumerate(cuts)))}
+        for expressions, cut in self._fills:
+            given = dict(expressions)
+            passed = None if cut is None else self._cuts[cut]
+            if (where := given.pop("where", None)) is not None:
+                uses.append((where, passed))
+                ranks.setdefault(where, len(cuts))
+            uses += [(text, where or passed) for text in given.values()]
+        conditions: dict[str, set[str | None]] = {}
+        for text, condition in uses:
+            # Each needs only what has a lower rank, and so none needs itself.
+            is_lower = condition is not None and ranks[condition] < ranks.get(text, len(cuts) + 1)
+            conditions.setdefault(text, set()).add(condition if is_lower else None)
+        return {
+            f"({text})": [f"({one})" for one in sorted(filter(None, found))]
+            for text, found in conditions.items()
+            if None not in found
+        }
+
     def fill(self, batches: Iterable[pa.RecordBatch]) -> Histograms:
         """Fill from batches of the expressions, and of their samples if there are some. Raises: InvalidRequestError."""
         for batch in batches:

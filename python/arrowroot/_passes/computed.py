@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from arrowroot._expressions.evaluation import Rows
-from arrowroot._expressions.scope import values
+from arrowroot._expressions.lists import truth, valid_of
+from arrowroot._expressions.scope import delivered_as, parts_needed_again
 from arrowroot._passes.in_turn import numbers_behind
 from arrowroot._passes.source import import_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
-    import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
     from arrowroot._cost.cost import Cost
     from arrowroot._cost.plan import Plan, ScanStats
+    from arrowroot._expressions.lists import Items
     from arrowroot._expressions.scope import Expression, Scope
     from arrowroot._passes.source import Source
     from arrowroot._select.entries import EntrySet
+
+    #: Conditions by the names of the columns that are needed only where one of them holds.
+    NeededWhere: TypeAlias = Mapping[str, Sequence[str]]
+
+_EVERYWHERE: NeededWhere = {}
 
 
 def computed_schema(read: pa.Schema, outputs: Mapping[str, Expression | None], scope: Scope) -> pa.Schema:
@@ -42,36 +51,116 @@ def computed(
     outputs: Mapping[str, Expression | None],
     schema: pa.Schema,
     entry_of: Callable[[Any], Any],
+    needed_where: NeededWhere = _EVERYWHERE,
 ) -> pa.RecordBatch:
-    """Return a batch of outputs, of one of the columns that they need. ``entry_of``: as of ``Filter.mask``.
+    """Return a batch of outputs, of one of the columns that they need.
+
+    entry_of: as of ``Filter.mask``. needed_where: see :class:`Computed`.
 
     Raises: FilterError for values that cannot be computed.
     """
     import pyarrow as pa
 
-    rows = Rows(read, entry_of)
-    columns = [
-        read.column(name) if expression is None else values(expression, rows, schema.field(name).type)
-        for name, expression in outputs.items()
-    ]
+    expressions = {name: one for name, one in outputs.items() if one is not None}
+    batch = _Batch(Rows(read, entry_of, parts_needed_again(expressions.values())), expressions, needed_where)
+    columns = []
+    for name, expression in outputs.items():
+        path = name if expression is None else expression.only_column
+        kind = schema.field(name).type
+        columns.append(batch.column(name, kind) if path is None else read.column(path))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+class _Some(NamedTuple):
+    """Some rows of a batch: what is computed of them, and which they are; None: all."""
+
+    rows: Rows
+    at: npt.NDArray[np.int64] | None = None
+
+
+class _Batch:
+    """What is computed for a batch."""
+
+    def __init__(self, rows: Rows, expressions: Mapping[str, Expression], needed_where: NeededWhere) -> None:
+        self._n_rows = rows.num_rows
+        self._expressions = expressions
+        self._needed_where = needed_where
+        #: The rows in which one of some conditions holds.
+        self._some: dict[tuple[str, ...], _Some] = {(): _Some(rows)}
+        self._found: dict[str, tuple[Items, _Some]] = {}
+
+    def column(self, name: str, kind: pa.DataType) -> pa.Array:
+        """Return a column as it is delivered."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from arrowroot._arrow import arrays
+
+        found, (rows, at) = self._value(name)
+        array = delivered_as(self._expressions[name], found, rows.num_rows, kind)
+        if at is None:
+            return array
+        places, is_there = np.zeros(self._n_rows, dtype=np.int64), np.zeros(self._n_rows, dtype=np.bool_)
+        places[at], is_there[at] = np.arange(len(at)), True
+        return pc.take(array, arrays.of_numpy(places, is_there), memory_pool=pa.system_memory_pool())
+
+    def _value(self, name: str) -> tuple[Items, _Some]:
+        if name not in self._found:
+            some = self._rows_where(tuple(self._needed_where.get(name, ())))
+            self._found[name] = some.rows.of(self._expressions[name]), some
+        return self._found[name]
+
+    def _rows_where(self, conditions: tuple[str, ...]) -> _Some:
+        if conditions not in self._some:
+            if len(conditions) == 1:
+                value, some = self._value(conditions[0])
+                self._some[conditions] = _narrowed(some, _holds(value, some.rows.num_rows))
+            else:
+                in_one = np.zeros(self._n_rows, dtype=np.bool_)
+                for condition in conditions:
+                    value, (rows, at) = self._value(condition)
+                    in_one[slice(None) if at is None else at] |= _holds(value, rows.num_rows)
+                self._some[conditions] = _narrowed(self._some[()], in_one)
+        return self._some[conditions]
+
+
+def _holds(value: Items, n_rows: int) -> npt.NDArray[np.bool_]:
+    """Return in which rows a condition holds; in all if it is none of the rows, but of the items of a list."""
+    if value.levels or value.kind in ("text", "record"):
+        return np.ones(n_rows, dtype=np.bool_)
+    is_true = truth(value)
+    return np.broadcast_to(is_true.data & valid_of(is_true), (n_rows,))
+
+
+def _narrowed(some: _Some, mask: npt.NDArray[np.bool_]) -> _Some:
+    if mask.all():
+        return some
+    chosen = np.flatnonzero(mask)
+    return _Some(some.rows.narrowed(chosen), chosen if some.at is None else some.at[chosen])
 
 
 class Computed:
     """Delivers columns of a pass, and values of expressions of them, in any order."""
 
     def __init__(
-        self, source: Source, outputs: Mapping[str, Expression | None], scope: Scope, entries: EntrySet
+        self,
+        source: Source,
+        outputs: Mapping[str, Expression | None],
+        scope: Scope,
+        entries: EntrySet,
+        needed_where: NeededWhere = _EVERYWHERE,
     ) -> None:
         """Take a pass over all columns that are needed.
 
         outputs: the columns to deliver, in order; None: the one of that name as it is read. entries: what the source
-            delivers, unless it knows better.
+            delivers, unless it knows better. needed_where: where none of the conditions holds, which are among the
+            outputs, a column that has some is null, and is not computed. No condition needs itself.
         """
         self._source = source
         self._outputs = outputs
         self._scope = scope
         self._entries = entries
+        self._needed_where = needed_where
         self._n_delivered = 0
         self._n_last = 0
         self._schema: pa.Schema | None = None
@@ -98,7 +187,7 @@ class Computed:
         read = import_batch(batch, self._source)
         self._n_last = read.num_rows
         self._n_delivered += read.num_rows
-        return computed(read, self._outputs, schema, self._entry_of)
+        return computed(read, self._outputs, schema, self._entry_of, self._needed_where)
 
     def numbers(self) -> npt.NDArray[np.int64]:
         """Return the numbers of the entries in the last batch."""
