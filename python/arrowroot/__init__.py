@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from arrowroot._objects.profile import Profile
     from arrowroot._objects.simple import Named, Parameter, Text
     from arrowroot._passes.left_out import LeftOut
+    from arrowroot._select.cuts import Cut
     from arrowroot._select.objects import PhysicsObject
     from arrowroot._skimming.report import Skimmed
     from arrowroot._skimming.skim import skim
@@ -123,6 +124,7 @@ __all__ = [
     "Column",
     "Configuration",
     "CorruptFileError",
+    "Cut",
     "CutShortWarning",
     "DamagedReplicaWarning",
     "Dataset",
@@ -252,6 +254,7 @@ _LAZY = {
     **dict.fromkeys(("Friends", "scan"), "_api.scan_files"),
     "scan_root": "_api.polars_source",
     "LeftOut": "_passes.left_out",
+    "Cut": "_select.cuts",
     "PhysicsObject": "_select.objects",
     "Skimmed": "_skimming.report",
     "skim": "_skimming.skim",
