@@ -264,17 +264,17 @@ def test_trees_inside_of_lists_are_those_of_a_file_where_no_key_is_one(path, tre
         assert "list/disk" in capsys.readouterr().out
     assert main(["ls", str(many)]) == 0
     assert "dir/list/disk;2  TTree, 30 entries" in capsys.readouterr().out
-    for name in ("out.root", "out.parquet"):
-        assert main(["convert", str(one), str(tmp_path / name)]) == 0
+    for command, name in (("skim", "out.root"), ("convert", "out.parquet")):
+        assert main([command, str(one), str(tmp_path / name)]) == 0
     assert ar.open(tmp_path / "out.root")["list/disk"].to_arrow().to_pylist() == rows(0, 50)
     capsys.readouterr()
-    assert main(["convert", str(many), str(tmp_path / "many.root")]) == 3
+    assert main(["skim", str(many), str(tmp_path / "many.root")]) == 3
     told = capsys.readouterr().err
     assert "dir/list was left out: the trees in it are taken, and nothing else of it" in told
     assert "dir/list/disk;2 was left out" in told
     assert ar.open(tmp_path / "many.root").trees == ["dir/list/disk", "dir/other/memory"]
-    assert main(["convert", str(trees), str(tmp_path / "trees.root")]) == 3
-    assert f"arrowroot convert {trees}:list/disk takes one" in capsys.readouterr().err
+    assert main(["skim", str(trees), str(tmp_path / "trees.root")]) == 3
+    assert f"arrowroot skim {trees}:list/disk OUT --carry none takes one" in capsys.readouterr().err
 
 
 def test_a_list_with_trees_that_is_damaged_is_told_of(path, tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def files(tmp_path_factory):
 
 def content_of(path):
     """Return a table and its schema, whatever the format is."""
-    (table,) = inputs.input_of(formats.place_of(str(path)), inputs.Choice(), {}).tables
+    table = inputs.input_of(formats.place_of(str(path)), inputs.Choice(), {})
     return table.schema, table.batches()
 
 
@@ -92,10 +93,11 @@ TARGETS = [("out.parquet", []), ("out.arrow", []), ("out.root", []), ("out.root"
 
 @pytest.fixture
 def convert(capsys):
-    """Runs the command in this process, which has loaded pyarrow; returns what it prints."""
+    """Runs convert, or skim from ROOT to ROOT, in this process, which has loaded pyarrow; returns what it prints."""
 
-    def run(*arguments):
-        code = main(["convert", *map(str, arguments)])
+    def run(source, output, *arguments):
+        is_root = [".root" in str(name) for name in (source, output)]
+        code = main(["skim" if all(is_root) else "convert", *map(str, (source, output, *arguments))])
         printed = capsys.readouterr()
         assert code == 0, printed.err
         return printed
@@ -126,7 +128,7 @@ def test_from_every_format_to_every_format(tmp_path, convert, source, output):
         assert all("(docs/writing.md)" in line for line in done.err.splitlines())
 
 
-@pytest.mark.parametrize("between", [None, "t.parquet", "t.arrow"])
+@pytest.mark.parametrize("between", ["t.parquet", "t.arrow"])
 def test_lists_that_share_a_counter_in_a_tree_share_it_in_the_output(tmp_path, convert, between):
     """Also where the counter is no column of the output, and the first batch has empty lists alone."""
     n = 5000
@@ -138,23 +140,8 @@ def test_lists_that_share_a_counter_in_a_tree_share_it_in_the_output(tmp_path, c
     table = pa.table(columns, schema=schema)
     layout = ar.Layout(counters={"N_*": "own"})
     ar.write(f"{tmp_path}/in.root:t", table, layout=layout, flush=500)
-    source = tmp_path / "in.root"
-    if between is not None:
-        convert(source, tmp_path / between, "-c", "M_a", "-c", "M_b", "-c", "N_*")
-        source = tmp_path / between
-    convert(
-        source,
-        f"{tmp_path}/out.root:t",
-        "--verify",
-        "--batch-size",
-        "4 kB",
-        "-c",
-        "M_a",
-        "-c",
-        "M_b",
-        "-c",
-        "N_*",
-    )
+    convert(tmp_path / "in.root", tmp_path / between, "-c", "M_a", "-c", "M_b", "-c", "N_*")
+    convert(tmp_path / between, f"{tmp_path}/out.root:t", "--verify", "--batch-size", "4 kB")
     tree = ar.open(tmp_path / "out.root")["t"]
     assert {name for name in ("nM", "nM_a", "nM_b", "nN", "nN_a", "nN_b") if name in tree} == {
         "nM",
@@ -186,21 +173,25 @@ def test_notes_of_a_tree_go_along_and_what_cannot_is_named(tmp_path, capsys):
     def left_out():
         return [line.partition("note ")[2] for line in capsys.readouterr().err.splitlines()]
 
-    assert main(["convert", str(source), str(out), "--layout", "d3pd"]) == 0
+    assert main(["skim", str(source), str(out), "--layout", "d3pd"]) == 0
     assert notes_of(out, "d/Events") == notes_of(source, "d/Events")
     assert notes_of(out, "d/Events")[2] == [("beside", "other/T", ""), ("far", "F", "far.root")]
     assert notes_of(out, "Texts") == notes_of(source, "Texts")
     assert left_out() == []
     # Alone and with some of its columns.
-    assert main(["convert", f"{source}:d/Events", f"{out}:E", "-c", "x,run"]) == 0
+    alone = ["skim", f"{source}:d/Events", "--carry", "none"]
+    assert main([*alone, f"{out}:E", "-c", "x,run"]) == 0
     assert notes_of(out, "E") == (notes["aliases"], notes["user_info"], [("far", "F", "far.root")], None)
     assert [line.split(" was left out: ")[0] for line in left_out()] == ["'index'", "'friends'"]
     # Entries that are chosen are still found by their index.
-    assert main(["convert", f"{source}:d/Events", f"{out}:E", "--filter", "x > 2"]) == 0
+    assert main([*alone, f"{out}:E", "--filter", "x > 2"]) == 0
     assert notes_of(out, "E")[2:] == ([], ("run", "event"))
     assert "some are chosen" in left_out()[0]
-    for target, options in ((out, ["--layout", "rntuple"]), (tmp_path / "out.parquet", [])):
-        assert main(["convert", f"{source}:d/Events", str(target), *options]) == 0
+    for command in (
+        [*alone, str(out), "--layout", "rntuple"],
+        ["convert", f"{source}:d/Events", str(tmp_path / "out.parquet")],
+    ):
+        assert main(command) == 0
         assert {line.split(" ")[0] for line in left_out()} == {
             "'aliases'",
             "'user_info'",
@@ -233,7 +224,8 @@ def of_unknown_classes(tmp_path):
 @pytest.mark.parametrize("target", ["out.root", "out.parquet", "out.arrow"])
 def test_what_is_left_out_is_named_and_the_exit_code_says_so(of_unknown_classes, tmp_path, capsys, target):
     out = tmp_path / target
-    code = main(["convert", str(of_unknown_classes), str(out), "--json"])
+    command = "skim" if target == "out.root" else "convert"
+    code = main([command, str(of_unknown_classes), str(out), "--json"])
     printed = capsys.readouterr()
     left_out = {one["path"]: one["reason"] for one in json.loads(printed.out)["left_out"]}
     objects = {"unknown"} if target == "out.root" else {"unknown", "d/known"}
@@ -247,7 +239,8 @@ def test_what_is_left_out_is_named_and_the_exit_code_says_so(of_unknown_classes,
         with ar.open(out) as file:
             assert {key.path for key in file.key_list() if key.is_directory} == {"d", "empty", "empty/inside"}
     # Nothing is left out of what is chosen.
-    assert main(["convert", f"{of_unknown_classes}:T", str(out), "-c", "x"]) == 0
+    alone = ["--carry", "none"] if command == "skim" else []
+    assert main([command, f"{of_unknown_classes}:T", str(out), "-c", "x", *alone]) == 0
     assert not capsys.readouterr().err
 
 
@@ -256,10 +249,10 @@ def test_a_copy_of_entries_in_no_order_says_that_they_are(tmp_path, capsys):
     with ar.create(source) as file, file.tree("T", entries_reshuffled=True) as tree:
         tree.append({"x": np.arange(5.0)})
     for options in ([], ["--filter", "x > 2"]):
-        assert main(["convert", str(source), str(out), *options]) == 0
+        assert main(["skim", str(source), str(out), *options]) == 0
         assert ar.open(out)["T"].entries_reshuffled
         assert not capsys.readouterr().err
-    assert main(["convert", str(source), str(out), "--layout", "rntuple"]) == 0
+    assert main(["skim", str(source), str(out), "--layout", "rntuple"]) == 0
     assert "T: note 'entries_reshuffled' was left out: an RNTuple records none" in capsys.readouterr().err
 
 
@@ -296,7 +289,7 @@ def test_a_filter_means_the_same_whatever_the_format_is(files, tmp_path, convert
     (tmp_path / "expected").mkdir()
     chosen = ("--filter", condition, "--entries", "5:1500", "-c", "event,Jet_pt,maybe")
     expected = tmp_path / "expected" / target
-    convert(files / "ttree.root", expected, *chosen)
+    convert(files / ("in.parquet" if target == "out.root" else "ttree.root"), expected, *chosen)
     for source in ("in.parquet", "in.arrow", "in.ipc"):
         out = tmp_path / target
         done = convert(files / source, out, *chosen, "--verify", "--json", "--batch-size", "20 kB")
@@ -330,19 +323,19 @@ def test_an_output_that_is_not_what_was_read_is_not_published(files, tmp_path, c
 
     def of_other_values(place, choice, storage):
         found = reading(place, choice, storage)
-        if place.file == str(files / "ttree.root"):
+        if place.file == str(source):
             return found
-        (table,) = found.tables
-        changed = table.schema.get_field_index("x")
+        changed = found.schema.get_field_index("x")
 
         def batches():
-            for batch in table.batches():
-                yield batch.set_column(changed, table.schema.field("x"), pa.array(np.zeros(batch.num_rows)))
+            for batch in found.batches():
+                yield batch.set_column(changed, found.schema.field("x"), pa.array(np.zeros(batch.num_rows)))
 
-        return found._replace(tables=[table._replace(batches=batches)])
+        return found._replace(batches=batches)
 
     monkeypatch.setattr(inputs, "input_of", of_other_values)
-    command = ["convert", str(files / "ttree.root"), str(out), "--verify"]
+    source = files / ("in.parquet" if target == "out.root" else "ttree.root")
+    command = ["convert", str(source), str(out), "--verify"]
     assert main(command) == 1
     assert not capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
@@ -351,7 +344,7 @@ def test_an_output_that_is_not_what_was_read_is_not_published(files, tmp_path, c
     shown = capsys.readouterr()
     told = json.loads(shown.out)
     assert (told["verified"], told["bytes"]) == (False, 0)
-    assert "column 'x', entry 0" in told["differences"][0]
+    assert "column 'x', entry 0" in told["difference"]
     assert "was not written" in shown.err
     assert out.read_bytes() == b"older"
     assert [path.name for path in tmp_path.iterdir()] == [target]
@@ -360,38 +353,37 @@ def test_an_output_that_is_not_what_was_read_is_not_published(files, tmp_path, c
     assert [path.name for path in tmp_path.iterdir()] == [target]
 
 
-def test_all_trees_and_objects_of_a_file_are_copied(tmp_path, arrowroot_command):
-    bh = pytest.importorskip("boost_histogram")
-    histogram = bh.Histogram(bh.axis.Regular(5, 0, 1), storage=bh.storage.Weight()).fill(
-        [0.1, 0.5, 0.7], weight=2
-    )
+def test_one_tree_is_converted(tmp_path, arrowroot_command):
     with ar.create(tmp_path / "in.root") as f:
         f.tree("a").append({"x": [1, 2]})
         f.tree("dir/b", layout="rntuple").append({"y": [1.5]})
-        f["dir/h"] = histogram
         f["note"] = "some text"
-    out = tmp_path / "out.root"
-    done = arrowroot_command("convert", tmp_path / "in.root", f"{out}", "--verify", "--json")
-    told = json.loads(done.stdout)
-    assert told["form"] == "arrowroot.convert/1"
-    assert sorted(told["tables"], key=lambda table: table["name"]) == [
-        {"name": "a", "num_entries": 2},
-        {"name": "dir/b", "num_entries": 1},
-    ]
-    assert (sorted(told["objects"]), told["left_out"], told["verified"]) == (["dir/h", "note"], [], True)
-    assert told["bytes"] == out.stat().st_size
-    with ar.open(out) as back:
-        assert str(back["note"]) == "some text"
-        assert back["dir/h"].values().tolist() == histogram.values().tolist()
-        assert back["dir/b"].class_name == "TTree"
-    done = arrowroot_command("convert", out, tmp_path / "no.parquet", check=False)
+    done = arrowroot_command("convert", tmp_path / "in.root", tmp_path / "no.parquet", check=False)
     assert done.returncode == 2
     assert "2 trees" in done.stderr
-    named = arrowroot_command("convert", f"{out}:dir/b", tmp_path / "b.parquet")
-    assert "1 entry" in named.stdout
-    renamed = tmp_path / "renamed.root"
-    arrowroot_command("convert", f"{out}:a", f"{renamed}:other")
-    assert ar.open(renamed).trees == ["other"]
+    out = tmp_path / "b.parquet"
+    done = arrowroot_command("convert", f"{tmp_path}/in.root:dir/b", out, "--verify", "--json")
+    told = json.loads(done.stdout)
+    assert (told["form"], told["table"], told["num_entries"]) == ("arrowroot.convert/2", "dir/b", 1)
+    assert (told["left_out"], told["verified"], told["bytes"]) == ([], True, out.stat().st_size)
+
+
+def test_root_to_root_is_skim(tmp_path, capsys):
+    """The command to type is named whole, and does it."""
+    ar.write(f"{tmp_path}/in.root:t", {"x": [1, 2, 3], "y": [4, 5, 6]}, layout="rntuple")
+    for typed, made in (
+        (["in.root", "out.root"], ["x", "y"]),
+        (["in.root:t", "out.root:u", "--format", "root", "--filter", "x > 1", "-c", "x", "--verify"], ["x"]),
+        (["in.root:t", "--layout=ttree", "out.root", "--format=root", "--entries=-2:"], ["x", "y"]),
+    ):
+        words = [word.replace("in.", f"{tmp_path}/in.").replace("out.", f"{tmp_path}/out.") for word in typed]
+        assert main(["convert", *words]) == 2
+        line = capsys.readouterr().err.partition(": write arrowroot ")[2]
+        assert "--format" not in line
+        assert main(shlex.split(line)) == 0
+        (tree,) = (ar.open(tmp_path / "out.root")[name] for name in ar.open(tmp_path / "out.root").trees)
+        assert (tree.column_names, tree.num_entries) == (made, 3 if len(typed) == 2 else 2)
+        capsys.readouterr()
 
 
 def test_a_difference_is_found_wherever_it_is():
@@ -496,7 +488,8 @@ def test_an_input_that_breaks_off_leaves_an_older_output_as_it_was(
     data[place + 60 : place + 160] = bytes(100)
     (tmp_path / "in.root").write_bytes(data)
     (tmp_path / target).write_bytes(b"older")
-    done = arrowroot_command("convert", tmp_path / "in.root", tmp_path / target, check=False)
+    command = "skim" if target == "out.root" else "convert"
+    done = arrowroot_command(command, tmp_path / "in.root", tmp_path / target, check=False)
     assert done.returncode == 1, done.stdout
     assert (tmp_path / target).read_bytes() == b"older"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["in.root", target])
@@ -572,11 +565,14 @@ def test_keys_whose_names_cannot_be_written_are_left_out_by_name(tmp_path, capsy
     for name in (b"a_tree", b"a_note", b"a_dir"):
         content = content.replace(name, name.replace(b"_", b";"))
     (tmp_path / "in.root").write_bytes(content)
-    assert main(["convert", str(tmp_path / "in.root"), str(tmp_path / "out.root")]) == 3
+    assert main(["skim", str(tmp_path / "in.root"), str(tmp_path / "out.root")]) == 3
     told = capsys.readouterr().err.splitlines()
     assert sorted(line.split(" was left out: ")[0] for line in told) == [
         f"arrowroot: {name}" for name in ("a;dir", "a;dir/note", "a;note", "a;tree")
     ]
     with ar.open(tmp_path / "out.root") as file:
         assert sorted(file) == ["T", "note"]
-    assert main(["convert", f"{tmp_path / 'in.root'}:a;tree", f"{tmp_path / 'named.root'}:t"]) == 0
+    assert (
+        main(["skim", f"{tmp_path / 'in.root'}:a;tree", f"{tmp_path / 'named.root'}:t", "--carry", "none"])
+        == 0
+    )

@@ -82,7 +82,7 @@ def test_entry_numbers_and_arrays_of_several_chunks_need_no_masked_arrays(sample
 
 
 @pytest.mark.parametrize(
-    "arguments", [("perf", "{file}", "--trace", "t.parquet"), ("convert", "{file}", "o.root")]
+    "arguments", [("perf", "{file}", "--trace", "t.parquet"), ("skim", "{file}", "o.root")]
 )
 def test_a_command_has_no_use_for_pandas(sample, tmp_path, arguments):
     words = [word.format(file=sample[0]) for word in arguments]

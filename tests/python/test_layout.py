@@ -395,7 +395,7 @@ def test_plans_at_the_command_line_write_nothing(tmp_path, capsys):
     table = table_of(x=np.arange(1000.0))
     ar.write(f"{tmp_path}/in.root:t", table)
     out = tmp_path / "out.root"
-    assert cli.main(["convert", f"{tmp_path}/in.root", str(out), "--layout", "d3pd", "--plan", "--json"]) == 0
+    assert cli.main(["skim", f"{tmp_path}/in.root", str(out), "--layout", "d3pd", "--plan", "--json"]) == 0
     (planned,) = json.loads(capsys.readouterr().out)["tables"]
     assert (planned["name"], planned["n_entries"], planned["format"]) == ("t", 1000, "ttree")
     assert cli.main(["sample", "nanoaod", str(out), "--entries", "2000", "--plan"]) == 0
@@ -406,7 +406,7 @@ def test_plans_at_the_command_line_write_nothing(tmp_path, capsys):
 
 def test_a_lossy_layout_is_not_verified(tmp_path, capsys):
     ar.write(f"{tmp_path}/in.root:t", table_of(x_eta=np.arange(1000, dtype=np.float32)))
-    arguments = ["convert", f"{tmp_path}/in.root", f"{tmp_path}/out.root", "--layout", "nanoaod", "--verify"]
+    arguments = ["skim", f"{tmp_path}/in.root", f"{tmp_path}/out.root", "--layout", "nanoaod", "--verify"]
     assert cli.main(arguments) == 2
     assert "reduced precision" in capsys.readouterr().err
 

@@ -330,7 +330,8 @@ def test_no_command_shows_a_mistyped_url(url, tmp_path, capsys, monkeypatch):
     for command in (
         ["ls", url], ["head", url], ["show", url], ["layout", url], ["perf", url], ["tune", url], ["fjr", url],
         ["model", url, *line], ["replay", url, *line], ["stalls", url], ["index", "-o", url, events],
-        ["index", "-o", "i.parquet", url], ["convert", url, "o.root"], ["convert", events, url],
+        ["index", "-o", "i.parquet", url], ["convert", url, "o.root"], ["convert", url, "o.csv"],
+        ["convert", events, url], ["skim", url, "o.root"],
         ["sample", "nanoaod", url, "--entries", "10"],
         ["perf", events, "--trace", url], ["perf", events, "--plot", url], ["perf", "--from", url],
         ["stress", "--reference", url], ["stress", "--save-reference", url], ["head", events, "--filter", url],

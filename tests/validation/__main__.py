@@ -18,7 +18,7 @@ from . import with_root
 from .reading import differences
 
 OUTPUT = Path(__file__).resolve().parents[2] / "target" / "validation"
-#: Options of ``arrowroot convert``, by test: what its columns do not say.
+#: Options of ``arrowroot skim``, by test: what its columns do not say.
 OPTIONS = {
     "compression.algorithms.lz4": ("--compression", "lz4:4"),
     "compression.algorithms.lzma": ("--compression", "lzma:7"),
@@ -57,7 +57,7 @@ def check(test: Path, name: str) -> tuple[str, str]:
     if name in NOT_WRITTEN:
         return read, "-"
     options = OPTIONS.get(name, UNCOMPRESSED)
-    done = run_here("convert", f"{by_root}:ntpl", f"{ours}:ntpl", "--layout", "rntuple", *options)
+    done = run_here("skim", f"{by_root}:ntpl", f"{ours}:ntpl", "--carry", "none", *options)
     if done.returncode:
         return read, done.stderr
     said = run(test / "read.C", ours, printed_of_ours)

@@ -72,7 +72,7 @@ def test_root_reads_our_sets(written):
 
 def test_we_read_the_sets_of_root_and_keep_them(tmp_path, capsys):
     root.run(with_root.write, tmp_path, "root.root")
-    assert main(["convert", f"{tmp_path}/root.root", f"{tmp_path}/ours.root", "--layout", "rntuple"]) == 0
+    assert main(["skim", f"{tmp_path}/root.root", f"{tmp_path}/ours.root"]) == 0
     for name in ("root.root", "ours.root"):
         notes = tree_of(tmp_path / name).attributes["notes"]
         assert notes.ranges == [range(1), range(1, 3), range(3, 6)], name
@@ -86,12 +86,12 @@ def test_sets_are_listed_and_told_where_they_cannot_be_kept(written, tmp_path, c
     listed = capsys.readouterr().out
     assert "attribute set lumi: 3 ranges of entries: run: int32, lumi: double, text: string\n" in listed
     assert "attribute sets: lumi, empty, ARROW\n" in listed
-    assert main(["convert", str(written), f"{tmp_path}/tree.root", "--layout", "ttree"]) == 0
-    assert "'attribute set lumi' was left out: a tree records none" in capsys.readouterr().err
-    arguments = ["convert", str(written), f"{tmp_path}/some.root", "--layout", "rntuple", "--entries", "0:10"]
-    assert main(arguments) == 0
-    assert "of ranges of all entries, and some are chosen" in capsys.readouterr().err
-    assert tree_of(tmp_path / "some.root").attribute_sets == ["ARROW"]
+    assert main(["skim", str(written), f"{tmp_path}/tree.root", "--layout", "ttree"]) == 0
+    assert "attribute set 'lumi' was left out: a tree records none" in capsys.readouterr().err
+    assert main(["skim", str(written), f"{tmp_path}/some.root", "--entries", "20:35"]) == 0
+    assert not capsys.readouterr().err
+    some = tree_of(tmp_path / "some.root").attributes
+    assert (list(some), some["lumi"].ranges) == (["lumi", "empty", "ARROW"], [range(10), range(10, 15)])
 
 
 def test_what_makes_no_sense_is_refused_and_spoils_nothing(tmp_path):

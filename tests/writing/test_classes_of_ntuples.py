@@ -21,7 +21,7 @@ MACRO = Path(__file__).with_name("write_classes.C")
 N_ENTRIES = 8
 
 
-def converted(source: str, copy: str) -> None:
+def written(source: str, copy: str) -> None:
     with ar.open(source) as file:
         ar.write(f"{copy}:t", file["t"], layout="rntuple")
 
@@ -34,7 +34,7 @@ def merged(source: str, copy: str) -> None:
     ar.merge(copy, [source])
 
 
-COPIES: dict[str, Callable[[str, str], None]] = {"convert": converted, "skim": skimmed, "merge": merged}
+COPIES: dict[str, Callable[[str, str], None]] = {"write": written, "skim": skimmed, "merge": merged}
 
 
 class Told(NamedTuple):

@@ -262,10 +262,8 @@ def test_layouts_have_projections_in_toml_too():
     assert "projections={'y': 'x', '*': 'flat'}" in repr(layout)
 
 
-def test_projected_fields_stay_what_they_are_when_a_file_is_converted(written, tmp_path, capsys):
-    assert (
-        main(["convert", str(written), str(tmp_path / "again.root"), "--layout", "rntuple", "--verify"]) == 0
-    )
+def test_projected_fields_stay_what_they_are_when_a_file_is_skimmed(written, tmp_path, capsys):
+    assert main(["skim", str(written), str(tmp_path / "again.root"), "--verify"]) == 0
     with ar.open(str(written)) as file, ar.open(str(tmp_path / "again.root")) as again:
         first, second = file["Events"], again["Events"]
         assert second.projections == first.projections
@@ -277,9 +275,7 @@ def test_projected_fields_stay_what_they_are_when_a_file_is_converted(written, t
 
 def test_projected_fields_without_their_source_become_columns(written, tmp_path, capsys):
     out = tmp_path / "some.root"
-    assert (
-        main(["convert", str(written), str(out), "--layout", "rntuple", "--columns", "Muon_pt,run,run2"]) == 0
-    )
+    assert main(["skim", str(written), str(out), "--columns", "Muon_pt,run,run2"]) == 0
     with ar.open(str(out)) as file:
         assert file["Events"].projections == {"run2": "run"}
         assert file["Events"].column_names == ["Muon_pt", "run", "run2"]
@@ -289,7 +285,7 @@ def test_projected_fields_without_their_source_become_columns(written, tmp_path,
 def test_a_tree_made_of_them_has_each_name_once(tmp_path, capsys):
     data = table().select(["Muon", "HLT", "x", "run"])
     write(tmp_path / "in.root", data, projections="flat")
-    assert main(["convert", str(tmp_path / "in.root"), str(tmp_path / "out.root"), "--layout", "ttree"]) == 0
+    assert main(["skim", str(tmp_path / "in.root"), str(tmp_path / "out.root"), "--layout", "ttree"]) == 0
     with ar.open(str(tmp_path / "out.root")) as file:
         tree = file["Events"]
         assert tree.column_names == ["Muon", "HLT", "x", "run"]
@@ -301,10 +297,7 @@ def test_a_tree_made_of_them_has_each_name_once(tmp_path, capsys):
 def test_what_root_projects_is_told_and_kept(tmp_path, capsys):
     root.run(with_root.write_parts, tmp_path, "root.root")
     told = {"firsts": "pairs.0", "n": "#pairs", "y": "x"}
-    assert (
-        main(["convert", str(tmp_path / "root.root"), str(tmp_path / "ours.root"), "--layout", "rntuple"])
-        == 0
-    )
+    assert main(["skim", str(tmp_path / "root.root"), str(tmp_path / "ours.root")]) == 0
     with ar.open(str(tmp_path / "root.root")) as file, ar.open(str(tmp_path / "ours.root")) as ours:
         assert file["Events"].projections == told
         assert ours["Events"].projections == told

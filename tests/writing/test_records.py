@@ -181,11 +181,11 @@ def test_a_sample_in_the_layout_is_read_by_both_names_everywhere(tmp_path, capsy
 def test_a_flat_tree_is_converted_to_records_and_back(tmp_path, capsys):
     tree, records, back = (str(tmp_path / name) for name in ("tree.root", "records.root", "back.root"))
     ar.write(f"{tree}:Events", flat(), schema=solid(flat().schema), layout="nanoaod")
-    assert main(["convert", tree, records, "--layout", "nanoaod-rntuple"]) == 0
+    assert main(["skim", tree, records, "--layout", "nanoaod-rntuple"]) == 0
     check(read(tmp_path / "records.root"))
-    assert main(["convert", records, back, "--layout", "ttree"]) == 0
+    assert main(["skim", records, back, "--layout", "ttree"]) == 0
     names = ["run", "Muon_pt", "nMuon", "HLT_Mu8_DZ", "nWeight"]
     found = read(tmp_path / "back.root").to_arrow(names)
     assert found.to_pydict() == flat().select(names).to_pydict()
-    assert main(["convert", tree, back, "--layout", "nanoaod-rntuple", "--verify"]) == 2
+    assert main(["skim", tree, back, "--layout", "nanoaod-rntuple", "--verify"]) == 2
     assert "--verify: the layout makes records of columns" in capsys.readouterr().err

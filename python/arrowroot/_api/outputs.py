@@ -56,7 +56,7 @@ class Outputs(NamedTuple):
     def stored(self, choice: Choice) -> Choice | None:
         """Return the part of a choice that is of columns which are read; None if there is none."""
         left = [text for text in choice.columns or () if self.columns.get(text) is None]
-        return choice._replace(columns=left) if left or not choice.columns else None
+        return choice._replace(columns=left or None) if left or not choice.columns else None
 
 
 def may_be_computed(choice: Choice, aliases: Iterable[str]) -> bool:

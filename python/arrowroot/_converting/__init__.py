@@ -1,1 +1,1 @@
-"""Converting between ROOT, Parquet and Arrow IPC: what tables come from and go to, and whether they are the same."""
+"""Converting between ROOT and other formats: what tables come from and go to, and whether they are the same."""

@@ -21,12 +21,13 @@ from arrowroot._errors import (
     nearest_columns,
 )
 from arrowroot._options import batch_bytes_of
-from arrowroot._render import without_secrets
+from arrowroot._render import N_QUOTED, without_secrets
 from arrowroot._select.columns import Choice as ColumnChoice
 from arrowroot._select.columns import Lookup, divided, without_mark
+from arrowroot._skimming.carrying import ONLY_TREES, has_only_trees, holders_of_trees
 from arrowroot._storage.readers import scheme_of
 from arrowroot._writing.attributes import OWN_SET
-from arrowroot._writing.carried import Carried, carried
+from arrowroot._writing.carried import carried
 from arrowroot._writing.counters import with_counters
 from arrowroot._writing.kept_types import with_types
 from arrowroot._writing.location import local_path
@@ -37,13 +38,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from arrowroot._api.attributes import AttributeSet
-    from arrowroot._api.file import File, Key
+    from arrowroot._api.file import File
     from arrowroot._api.scan import Scan
     from arrowroot._api.tree import Tree
     from arrowroot._converting.formats import NamedFile
     from arrowroot._filter.bind import Filter
-    from arrowroot._layout.settings import Format as TableFormat
 
 #: Most entries of a batch of Parquet, which knows no sizes.
 _MAX_ROWS = 1 << 16
@@ -57,8 +56,6 @@ class Choice(NamedTuple):
     entries: slice | None = None
     batch_size: str = "64 MB"
     n_threads: int = 0
-    #: The format of the tables of the output, where that is a file of ROOT's: what projected fields become.
-    format: TableFormat | None = None
     #: Columns that are computed, by their names.
     define: Mapping[str, str] | None = None
 
@@ -67,7 +64,6 @@ class InputTable(NamedTuple):
     """A table to read; ``batches`` may be called several times, and reads anew each time."""
 
     name: str
-    title: str
     #: Its fields are nullable where a value is missing.
     schema: pa.Schema
     #: As the input says it, where a field may be nullable and nothing be missing.
@@ -75,34 +71,13 @@ class InputTable(NamedTuple):
     batches: Callable[[], Iterator[pa.RecordBatch]]
     #: Entries, as far as they are known.
     n_entries: int
-    titles: dict[str, str] = {}  # noqa: RUF012 - never changed
-    #: Projected fields that are written as such, and are no columns of it.
-    projections: dict[str, str] = {}  # noqa: RUF012 - never changed
-    #: Attribute sets, which say something of ranges of its entries, by their names.
-    attributes: Mapping[str, AttributeSet] = {}
-    #: What a tree records besides.
-    notes: Carried = Carried()
+    #: Notes that a tree records besides.
+    notes: tuple[str, ...] = ()
     scan: Scan | None = None
     #: True if a filter may leave fewer entries.
     is_filtered: bool = False
-    #: Columns that were meant and cannot be read, and why.
+    #: Columns that were meant and objects beside the table, which are not taken, and why.
     left_out: tuple[tuple[str, str], ...] = ()
-
-    def attributes_lost_in(self, what: str) -> list[tuple[str, str]]:
-        """Return the attribute sets as left out of something that records none."""
-        return [(f"attribute set {name}", f"{what} records none") for name in self.attributes]
-
-
-class Input(NamedTuple):
-    """All that a file has."""
-
-    tables: list[InputTable]
-    #: Trees that cannot be read, and why.
-    left_out: list[tuple[str, str]] = []  # noqa: RUF012 - never changed
-    directories: list[str] = []  # noqa: RUF012 - never changed
-    #: Objects that are no trees, and the file that they are in.
-    objects: list[Key] = []  # noqa: RUF012 - never changed
-    file: File | None = None
 
 
 class _Column(NamedTuple):
@@ -120,8 +95,8 @@ class _Column(NamedTuple):
         return self.path
 
 
-def input_of(place: NamedFile, choice: Choice, storage: Mapping[str, Any]) -> Input:
-    """Open an input.
+def input_of(place: NamedFile, choice: Choice, storage: Mapping[str, Any]) -> InputTable:
+    """Open an input, which has one table or names the one that is meant.
 
     Raises: what opening and choosing raise; UnsupportedError if nothing of it can be read.
     """
@@ -129,8 +104,7 @@ def input_of(place: NamedFile, choice: Choice, storage: Mapping[str, Any]) -> In
         return _of_root(place, choice, storage)
     file = _local(place.file)
     with _naming(file):
-        table = _of_parquet(file, choice) if place.format == "parquet" else _of_ipc(file, choice)
-    return Input([table])
+        return _of_parquet(file, choice) if place.format == "parquet" else _of_ipc(file, choice)
 
 
 def _local(file: str) -> str:
@@ -142,59 +116,33 @@ def _local(file: str) -> str:
     return local_path(file) if "://" in file else file
 
 
-def _of_root(place: NamedFile, choice: Choice, storage: Mapping[str, Any]) -> Input:
+def _of_root(place: NamedFile, choice: Choice, storage: Mapping[str, Any]) -> InputTable:
     from arrowroot._api.opening import open as open_file
 
     file = open_file(place.file, **storage)
     if place.table is not None:
-        return Input([_of_tree(_tree_of(file, place.table), place.table, choice, is_alone=True)])
-    keys = file.key_list(cycles=False)
-    paths = [key.path for key in keys if key.is_tree]
-    inside = [] if paths else file.trees
-    paths += inside
-    if not paths and not keys:
+        name = re.sub(r";[0-9]+$", "", place.table)
+        return _of_tree(_tree_of(file, place.table), choice)._replace(name=name)
+    keys, trees = file.key_list(cycles=False), file.trees
+    if not keys:
         raise InvalidRequestError(f"{file.url}: there is nothing in this file")
-    if not paths and (choice.columns or choice.filter or choice.define or choice.entries is not None):
-        raise InvalidRequestError(f"{file.url}: columns, filters and entries are of a tree, and it has none")
-    if len(paths) > 1 and (choice.columns or choice.filter or choice.define):
-        quoted = ", ".join(map(repr, paths))
-        raise InvalidRequestError(f"{file.url}: columns and filters are of one tree; which of {quoted}?")
-    objects = [key for key in keys if not key.is_tree and not key.is_directory]
-    tables: list[InputTable] = []
-    left_out: list[tuple[str, str]] = []
-    holders = _holders(objects, inside)
-    objects = [key for key in objects if key.path not in holders]
+    if not trees:
+        raise InvalidRequestError(f"{file.url}: a table is converted, and there is no tree in this file")
+    if len(trees) > 1:
+        some = ", ".join(trees[:N_QUOTED]) + ", ..." * (len(trees) > N_QUOTED)
+        raise InvalidRequestError(
+            f"{file.url}: one table is converted, and it has {len(trees)} trees ({some}): name the tree, as "
+            f"{file.url}:{trees[0]}"
+        )
+    holders = holders_of_trees(file)
+    left_out = [(path, ONLY_TREES) for path in holders if not has_only_trees(file[path])]
     left_out += [
-        (path, "the trees in it are taken, and nothing else of it")
-        for path in holders
-        if not _has_only_trees(file[path])
+        (key.path, "not a table")
+        for key in keys
+        if not key.is_tree and not key.is_directory and key.path not in holders
     ]
-    for path in paths:
-        try:
-            tables.append(_of_tree(_tree_of(file, path), path, choice))
-        except UnsupportedError as error:
-            if len(paths) == 1 and not objects:
-                raise
-            left_out.append((path, str(error)))
-    directories = [key.path for key in keys if key.is_directory]
-    return Input(tables, left_out, directories, objects, file)
-
-
-def _holders(objects: Sequence[Key], trees: Sequence[str]) -> set[str]:
-    """Return the paths of the objects that trees are inside of, by the paths of these."""
-    paths, found = {key.path for key in objects}, set()
-    for tree in trees:
-        names = tree.split("/")
-        found |= {path for end in range(1, len(names)) if (path := "/".join(names[:end])) in paths}
-    return found
-
-
-def _has_only_trees(found: Any) -> bool:
-    """Return whether an object is a list of trees, which is then as good as a directory."""
-    from arrowroot._api.tree import Tree
-    from arrowroot._objects.collections import ObjectList
-
-    return isinstance(found, ObjectList) and all(isinstance(item, Tree) for item in found)
+    table = _of_tree(_tree_of(file, trees[0]), choice)
+    return table._replace(name=trees[0], left_out=(*left_out, *table.left_out))
 
 
 def _tree_of(file: File, path: str) -> Tree:
@@ -209,11 +157,7 @@ def _tree_of(file: File, path: str) -> Tree:
     return found
 
 
-def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -> InputTable:
-    projections = _projections_kept(tree, choice)
-    if projections:
-        columns = [name for name in _names_of(tree, choice) if name not in projections]
-        choice = choice._replace(columns=columns)
+def _of_tree(tree: Tree, choice: Choice) -> InputTable:
     with warnings.catch_warnings():
         # They are told with all else that is left out.
         warnings.simplefilter("ignore", UnsupportedColumnWarning)
@@ -235,62 +179,20 @@ def _of_tree(tree: Tree, path: str, choice: Choice, *, is_alone: bool = False) -
         left_out += [
             (path, "it has too few entries") for path in selection.paths if path not in scan.column_names
         ]
-    if choice.format == "ttree":
-        projections = {}
-    names = {*scan.column_names, *projections}
-    titles = {column.name: column.title for column in tree.columns if column.name in names and column.title}
-    name = re.sub(r";[0-9]+$", "", path) if is_alone else path
-    has_all_entries = choice.filter is None and choice.entries is None
     schema = with_types(with_counters(scan.schema, tree), tree)
-    notes = carried(tree, schema, has_all_entries=has_all_entries, has_all_trees=not is_alone)
-    attributes = {name: tree.attributes[name] for name in tree.attribute_sets if name != OWN_SET}
-    if attributes and not has_all_entries:
-        why = "it is of ranges of all entries, and some are chosen"
-        lost = ((f"attribute set {name}", why) for name in attributes)
-        notes, attributes = notes._replace(left_out=(*notes.left_out, *lost)), {}
+    notes = carried(tree, schema, has_all_entries=True, has_all_trees=True)
+    sets = [f"attribute set {name}" for name in tree.attribute_sets if name != OWN_SET]
     return InputTable(
-        name,
-        tree.title,
+        tree.path,
         schema,
         schema,
         lambda: iter(scan),
         scan.num_entries,
-        titles,
-        projections,
-        attributes,
-        notes,
+        (*notes.options, *(name for name, _ in notes.left_out), *sets),
         scan,
         choice.filter is not None,
-        tuple((f"{name}: column {path!r}", why) for path, why in left_out),
+        tuple((f"{tree.path}: column {path!r}", why) for path, why in left_out),
     )
-
-
-def _projections_kept(tree: Tree, choice: Choice) -> dict[str, str]:
-    """Return the projected fields that are no columns of the output, and what they show.
-
-    They are projected there, too, or a tree has branches of their names anyway, as members and counters.
-    """
-    if choice.format is None or not tree.projections:
-        return {}
-    names = set(_names_of(tree, choice))
-
-    def is_kept(name: str, source: str) -> bool:
-        path = source.removeprefix("#")
-        if choice.format == "ttree" and name != ("n" if path != source else "") + path.replace(".", "_"):
-            return False
-        ends = (end for end, letter in enumerate(f"{path}.") if letter == ".")
-        return name in names and any(path[:end] in names for end in ends)
-
-    return {name: source for name, source in tree.projections.items() if is_kept(name, source)}
-
-
-def _names_of(tree: Tree, choice: Choice) -> list[str]:
-    """Return the columns that are chosen, readable or not if none is named."""
-    if choice.columns is None:
-        return tree.column_names
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnsupportedColumnWarning)
-        return tree.scan(choice.columns, define=choice.define).column_names
 
 
 def _check_columns(names: Sequence[str], where: str) -> None:
@@ -449,7 +351,7 @@ def _table(file: str, rows: _Rows) -> InputTable:
         with _naming(file):
             yield from rows.batches(rows.schema.names)
 
-    return InputTable("", "", found, rows.schema, batches, len(rows.range), is_filtered=rows.is_filtered)
+    return InputTable("", found, rows.schema, batches, len(rows.range), is_filtered=rows.is_filtered)
 
 
 def chosen(names: Sequence[str], columns: Sequence[str] | None, where: str) -> list[str]:

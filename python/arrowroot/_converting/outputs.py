@@ -13,28 +13,25 @@ from arrowroot._converting.formats import TITLES, is_text, other_codec
 from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedError
 from arrowroot._layout import settings
 from arrowroot._layout.layout import OF_LAYOUT, Unsaid
-from arrowroot._render import N_QUOTED, without_secrets
 from arrowroot._saving.replacing import is_stdout, replacing
-from arrowroot._writing.file import create, fault_of_path
+from arrowroot._writing.file import create
 from arrowroot._writing.options import layout_with
 from arrowroot._writing.plan import plan_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
-    from arrowroot._api.file import File
     from arrowroot._converting.formats import Format, NamedFile
-    from arrowroot._converting.inputs import Input, InputTable
+    from arrowroot._converting.inputs import InputTable
     from arrowroot._cost.writing import WritingCost
     from arrowroot._layout.layout import Layout, LayoutLike
-    from arrowroot._writing.file import WritableFile
     from arrowroot._writing.options import TableOptions
     from arrowroot._writing.plan import LayoutPlan
 
-    #: Reads an output at the path where it is before it is published; gets the names of its tables, in the order of
-    #: those of the input. Returns where it differs from the input.
-    Check: TypeAlias = Callable[[str, list[str]], list[str]]
+    #: Reads an output at the path where it is before it is published; gets the name of its table. Returns where it
+    #: differs from the input.
+    Check: TypeAlias = Callable[[str, str], str | None]
 
 #: What a table is called that comes from a file where it has no name.
 DEFAULT_NAME = "Events"
@@ -75,11 +72,10 @@ class Style(NamedTuple):
         """All of it as one layout. Raises: InvalidRequestError for what makes no sense."""
         return layout_with(self.options())
 
-    def options(self, title: str = "", titles: Mapping[str, str] | None = None) -> TableOptions:
+    def options(self, title: str = "") -> TableOptions:
         """The options of ``create(...).tree``."""
         return {
             "title": title,
-            "titles": titles or {},
             "layout": "ttree" if isinstance(self.layout, Unsaid) else self.layout,
             "compression": self.compression,
             "flush": self.flush,
@@ -91,15 +87,11 @@ class Style(NamedTuple):
 class Written(NamedTuple):
     """The content of the output."""
 
-    #: Name and number of entries of each table.
-    tables: list[tuple[str, int]]
-    objects: list[str]
-    #: Keys and columns of the input that are not in it, and why.
-    left_out: list[tuple[str, str]]
-    #: The same of notes.
-    notes_left_out: list[tuple[str, str]]
+    #: The name of the table, "" if its file has one without a name, and its entries.
+    table: str
+    num_entries: int
     #: Where it differs from the input: it was not published then.
-    differences: list[str] = []  # noqa: RUF012 - never changed
+    difference: str | None = None
     #: The cost of writing a ROOT file.
     cost: WritingCost | None = None
     #: The size of the output, which a pipe does not tell.
@@ -110,26 +102,8 @@ class _DiffersError(ArrowrootError):
     """An output is not to be published, as it is not what was read."""
 
 
-def writable(given: Input, place: NamedFile) -> Input:
-    """Return an input without what an output cannot have by its name: that is left out, and told."""
-    if place.format != "root":
-        return given
-    names = [table.name for table in given.tables if table.name and place.table is None]
-    paths = [*names, *given.directories, *(key.path for key in given.objects)]
-    faults = {path: fault for path in paths if (fault := fault_of_path(path)) is not None}
-    return given._replace(
-        tables=[table for table in given.tables if table.name not in faults],
-        directories=[path for path in given.directories if path not in faults],
-        objects=[key for key in given.objects if key.path not in faults],
-        left_out=[*given.left_out, *faults.items()],
-    )
-
-
-def check_style(place: NamedFile, style: Style, names: Sequence[str], what: str) -> None:
-    """Raise InvalidRequestError for what the format of an output does not have, before anything is read.
-
-    names: those of the tables.
-    """
+def check_style(place: NamedFile, style: Style, what: str) -> None:
+    """Raise InvalidRequestError for what the format of an output does not have, before anything is read."""
     if place.format == "root":
         style.whole()
         return
@@ -143,39 +117,27 @@ def check_style(place: NamedFile, style: Style, names: Sequence[str], what: str)
             f"--compression: {kind} is text: write "
             f"arrowroot convert {what} - --format {place.format} | zstd > out.{place.format}.zst"
         )
-    if not names:
-        raise InvalidRequestError(f"{what} has no tree, and {place.file} is one table")
-    if len(names) > 1:
-        some = ", ".join(names[:N_QUOTED]) + ", ..." * (len(names) > N_QUOTED)
-        raise InvalidRequestError(
-            f"{what} has {len(names)} trees ({some}), and {place.file} is one table: name the tree, as "
-            f"{what}:{names[0]}"
-        )
 
 
-def write_all(
-    given: Input,
+def write_table(
+    table: InputTable,
     place: NamedFile,
     style: Style,
     progress: Callable[[InputTable, int], object],
     check: Check | None = None,
 ) -> Written:
-    """Write all tables, and objects where the output is ROOT's; ``progress`` gets the entries of a table so far.
+    """Write a table; ``progress`` gets its entries so far.
 
     check: the output is published only if this finds no difference.
     """
     if place.format == "root":
-        return _to_root(given, place, style, progress, check)
-    (table,) = given.tables
-    left_out = [*given.left_out, *((key.path, "not a table") for key in given.objects)]
-    what = TITLES[place.format]
-    notes = [*table.notes.lost_in(what), *table.attributes_lost_in(what)]
-    written = Written([], [], [*left_out, *table.left_out], _of_table(table, notes))
+        return _to_root(table, place, style, progress, check)
+    written = Written(table.name, 0)
     if is_text(place.format) and is_stdout(place.file):
         # Lines are read from a pipe while they are made.
         with _unsupported(place.file):
             n_entries, n_bytes = _write_lines(sys.stdout.buffer, place.format, table, progress)
-        return written._replace(tables=[(table.name, n_entries)], n_bytes=n_bytes)
+        return written._replace(num_entries=n_entries, n_bytes=n_bytes)
     with suppress(_DiffersError), _unsupported(place.file), replacing(place.file) as beside:
         if is_text(place.format):
             with Path(beside).open("wb") as file:
@@ -188,99 +150,50 @@ def write_all(
                     write(batch)
                     n_entries += batch.num_rows
                     progress(table, n_entries)
-        differences = check(beside, [table.name]) if check is not None else []
-        written = written._replace(tables=[(table.name, n_entries)], differences=differences)
-        _check_same(written)
+        difference = None if check is None else check(beside, table.name)
+        written = written._replace(num_entries=n_entries, difference=difference)
+        if difference is not None:
+            raise _DiffersError
         written = written._replace(n_bytes=Path(beside).stat().st_size)
     return written
 
 
-def plans_of(given: Input, place: NamedFile, style: Style) -> list[tuple[str, LayoutPlan]]:
-    """Return the name of each table and what becomes of it, told from its first entries. Nothing is written.
+def plan_of(table: InputTable, place: NamedFile, style: Style) -> tuple[str, LayoutPlan]:
+    """Return the name of a table and what becomes of it, told from its first entries. Nothing is written.
 
     Raises: InvalidRequestError for an output that is no file of ROOT's.
     """
     if place.format != "root":
         raise InvalidRequestError(f"{place.file}: files of ROOT have layouts to plan, and no others")
-    layout, plans = style.whole(), []
-    for table in given.tables:
-        first = next((batch for batch in table.batches() if batch.num_rows), None)
-        sample = None if first is None else pa.Table.from_batches([first])
-        name = place.table or table.name or DEFAULT_NAME
-        n_entries = None if table.is_filtered else table.n_entries
-        plans.append((name, plan_for(layout, table.schema, sample, n_entries, name)))
-    return plans
-
-
-def _check_same(written: Written) -> None:
-    if written.differences:
-        raise _DiffersError
+    first = next((batch for batch in table.batches() if batch.num_rows), None)
+    sample = None if first is None else pa.Table.from_batches([first])
+    name = place.table or DEFAULT_NAME
+    n_entries = None if table.is_filtered else table.n_entries
+    return name, plan_for(style.whole(), table.schema, sample, n_entries, name)
 
 
 def _to_root(
-    given: Input,
+    table: InputTable,
     place: NamedFile,
     style: Style,
     progress: Callable[[InputTable, int], object],
     check: Check | None,
 ) -> Written:
-    tables, objects, left_out, notes = [], [], list(given.left_out), []
+    name = place.table or DEFAULT_NAME
     with create(
         place.file, compression=style.codec, reproducible=style.reproducible, n_threads=style.n_threads
     ) as file:
-        for table in given.tables:
-            name = (
-                place.table
-                if place.table is not None and len(given.tables) == 1
-                else table.name or DEFAULT_NAME
-            )
-            is_tree = style.whole().format == "ttree"
-            left_out += table.left_out
-            notes += _of_table(table, table.notes.left_out if is_tree else table.notes.lost_in("an RNTuple"))
-            notes += _of_table(table, table.attributes_lost_in("a tree") if is_tree else ())
-            options = style.options(table.title, table.titles)
-            if table.projections:
-                options["projections"] = table.projections
-            writer = file.tree(name, table.schema, **{**options, **(table.notes.options if is_tree else {})})
-            for batch in table.batches():
-                writer.append(batch)
-                progress(table, writer.num_entries)
-            for name_of_set, attributes in () if is_tree else table.attributes.items():
-                writer.attributes(name_of_set, attributes.schema).append(attributes.to_arrow())
-            writer.close()
-            tables.append((name, writer.num_entries))
-        for path in given.directories:
-            file.directory(path)
-        for key in given.objects:
-            reason = _copied(given.file, key.path, file)
-            if reason is None:
-                objects.append(key.path)
-            else:
-                left_out.append((key.path, reason))
-        differences = check(file.complete(), [name for name, _ in tables]) if check is not None else []
-        if differences:
+        writer = file.tree(name, table.schema, **style.options())
+        for batch in table.batches():
+            writer.append(batch)
+            progress(table, writer.num_entries)
+        difference = None if check is None else check(file.complete(), name)
+        if difference is not None:
             file.abort()
-    written = Written(tables, objects, left_out, notes, differences)
-    if differences:
+    written = Written(name, writer.num_entries, difference)
+    if difference is not None:
         return written
     return written._replace(cost=file.cost(), n_bytes=Path(place.file).stat().st_size)
-
-
-def _of_table(table: InputTable, notes: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return notes that are left out, with the table that they are of."""
-    return [(f"{table.name}: note {note!r}", why) for note, why in notes]
-
-
-def _copied(source: File | None, path: str, file: WritableFile) -> str | None:
-    """Copy an object; return why it cannot be, None if it was."""
-    assert source is not None  # noqa: S101 - objects come from a file
-    try:
-        file[path] = source[path]
-    except UnsupportedError as error:
-        trees = source.trees_inside([path])
-        hint = f"; arrowroot convert {without_secrets(source.url)}:{trees[0]} takes one" if trees else ""
-        return f"{error}{hint}"
-    return None
 
 
 @contextmanager

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from arrowroot._skimming.outputs import Outputs
 
 
+#: Told of an object whose trees come out of it.
+ONLY_TREES = "the trees in it are taken, and nothing else of it"
+
+
 class Rule:
     """The names of what is carried."""
 
@@ -73,17 +77,17 @@ class Objects:
 
     def take(self, file: File) -> None:
         """Take note of the objects of an input, which was read."""
-        holders = _holders_of_trees(file)
+        holders = holders_of_trees(file)
         keys = [
             key
             for key in file.key_list(cycles=False)
             if not key.is_tree and key.path not in holders and self._rule.takes(key.path)
         ]
         faults = {key.path: fault for key in keys if (fault := fault_of_path(key.path)) is not None}
-        others = (path for path in holders if self._rule.takes(path) and not _has_only_trees(file[path]))
+        others = (path for path in holders if self._rule.takes(path) and not has_only_trees(file[path]))
         self._left_out |= {
             **faults,
-            **dict.fromkeys(others, "the trees in it are taken, and nothing else of it"),
+            **dict.fromkeys(others, ONLY_TREES),
         }
         here = [key.path for key in keys if not key.is_directory and key.path not in faults]
         if self._first is None:
@@ -148,7 +152,7 @@ def other_trees(file: File, main: str | None, rule: Rule) -> Iterator[tuple[str,
                 yield path, found
 
 
-def _holders_of_trees(file: File) -> set[str]:
+def holders_of_trees(file: File) -> set[str]:
     """Return the paths of the objects that the trees of a file are inside of; none if keys are trees."""
     keys = file.key_list(cycles=False)
     if any(key.is_tree for key in keys):
@@ -160,7 +164,7 @@ def _holders_of_trees(file: File) -> set[str]:
     return found
 
 
-def _has_only_trees(found: Any) -> bool:
+def has_only_trees(found: Any) -> bool:
     """Return whether an object is a list of trees, which is then as good as a directory."""
     return isinstance(found, ObjectList) and all(isinstance(item, Tree) for item in found)
 

@@ -64,6 +64,8 @@ class Reading:
         self.sums = sums_of(given.file, request.sums)
         #: Columns, tables and attribute sets that cannot be read, and why.
         self.left_out: list[tuple[str, str]] = []
+        #: Trees that are carried and have neither columns nor entries.
+        self.without_columns: list[str] = []
 
     def _table(
         self,
@@ -134,6 +136,8 @@ class Reading:
                 found.append(table)
             elif why is not None:
                 self.left_out.append((path, why))
+            else:
+                self.without_columns.append(path)
         self.left_out += [one for table in found for one in table.left_out]
         return found
 

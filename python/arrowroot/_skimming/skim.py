@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     Check: TypeAlias = Callable[[Iterable[Portion], Sequence[WrittenFile]], None]
 
 
+_NO_COLUMNS = "no column that can be read, in no input"
+
+
 @takes(StorageOptions.__annotations__, unlisted=StorageOptions.__annotations__)
 def skim(
     inputs: Files,
@@ -209,6 +212,8 @@ class _Skim:
         self._inputs: list[SkimmedInput] = []
         self._bad: list[tuple[str, str]] = []
         self._left_out: dict[tuple[str, str], None] = dict.fromkeys(left_out)
+        #: Trees without columns in some input.
+        self._without_columns: dict[str, None] = {}
         #: Which events of the list were found.
         self._is_found = np.zeros(0 if request.pick is None else len(request.pick), dtype=np.bool_)
 
@@ -292,6 +297,7 @@ class _Skim:
             self._outputs.annotate(annotation)
         self._objects.take(given.file)
         self._left_out |= dict.fromkeys(reading.left_out)
+        self._without_columns |= dict.fromkeys(reading.without_columns)
         self._inputs.append(reading.report)
         if reading.events is not None:
             self._is_found |= reading.events.found
@@ -301,7 +307,10 @@ class _Skim:
         main = self._main or ALL
         outputs.begin_empty()
         if main != ALL and outputs.first(main) is None:
-            raise UnsupportedError(f"{self._inputs[0].url}: {main!r} has no columns, in no input")
+            raise UnsupportedError(f"{self._inputs[0].url}: {main!r} has {_NO_COLUMNS}")
+        without_columns = [
+            (path, f"it has {_NO_COLUMNS}") for path in self._without_columns if path not in outputs.tables
+        ]
         request.rule.check_used()
         missing = []
         if request.pick is not None:
@@ -325,7 +334,7 @@ class _Skim:
             carried,
             objects,
             self._objects.differing,
-            [*self._left_out, *left_out],
+            [*self._left_out, *without_columns, *left_out],
             missing,
             outputs.notes_left_out,
         )

@@ -15,6 +15,7 @@ from arrowroot._errors import (
     UnsupportedError,
 )
 from arrowroot._layout import settings
+from arrowroot._layout.columns import has_lists
 from arrowroot._layout.layout import OF_LAYOUT, Layout, Unsaid
 from arrowroot._select.columns import Choice
 from arrowroot._skimming.projected import kept_projections
@@ -86,8 +87,8 @@ class Style(NamedTuple):
             return options
         form = self.form_of(tree)
         given: dict[str, Any] = {"format": form}
-        names = set(schema.names)
-        columns = {column.name: column for column in tree.columns if column.name in names}
+        types = dict(zip(schema.names, schema.types, strict=True))
+        columns = {column.name: column for column in tree.columns if column.name in types}
         if isinstance(self.compression, Unsaid):
             codecs = {name: _codec(column.compression) for name, column in columns.items()}
             most = max(codecs.values(), key=list(codecs.values()).count, default=settings.DEFAULT)
@@ -95,7 +96,9 @@ class Style(NamedTuple):
             given["compression"] = {**others, "*": most} if others else most
         if form == "ttree":
             given["lists"] = {
-                name: "vector" for name, column in columns.items() if column.type_name.startswith(_VECTORS)
+                name: "vector"
+                for name, column in columns.items()
+                if column.type_name.startswith(_VECTORS) and has_lists(types[name])
             } | {"*": "counted"}
         # Sizes are of the one format or the other.
         options["layout"] = Layout(**given)

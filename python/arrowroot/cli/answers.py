@@ -21,7 +21,7 @@ _COMMANDS = {
     "scan": "arrowroot head run7.root:Events -c COLUMNS --filter CONDITION",
     "tree print rootprint describe schema meta metadata inspect columns branches": "arrowroot ls run7.root:Events",
     "plot hist histogram rootdraw": "arrowroot show run7.root:h_pt",
-    "cp copy rootcp": "arrowroot convert run7.root run8.root",
+    "cp copy rootcp": "arrowroot skim run7.root run8.root",
     "export parquet": "arrowroot convert run7.root:Events run7.parquet",
     "csv tocsv": "arrowroot convert run7.root:Events run7.csv",
     "json tojson jsonl": "arrowroot convert run7.root:Events run7.jsonl",

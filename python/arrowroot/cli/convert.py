@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import InvalidRequestError, split_url
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from arrowroot import Layout, LayoutPlan
     from arrowroot._converting.formats import NamedFile
-    from arrowroot._converting.inputs import Input, InputTable
+    from arrowroot._converting.inputs import InputTable
     from arrowroot._converting.outputs import Written
 
 
@@ -37,6 +39,10 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidRequestError(f"convert takes one file: {merged([options.input], options.output)}")
     source = formats.checked_input(or_stdin(options.input))
     target = formats.checked_output(options.output, options.format)
+    if source.format == target.format == "root":
+        raise InvalidRequestError(
+            f"convert makes other formats of ROOT, and ROOT of others: write {_skim_line(options)}"
+        )
     if (options.cost or options.fjr) and target.format != "root":
         raise InvalidRequestError("--cost and --fjr: the layers of writing are counted for a ROOT file")
     named = [("OUTPUT", target.file), ("--fjr", options.fjr)]
@@ -48,16 +54,12 @@ def run(options: argparse.Namespace) -> int:
         options.entries,
         options.batch_size,
         options.threads,
-        style.whole().format if target.format == "root" else None,
         definitions_of(options),
     )
-    given = inputs.input_of(source, choice, storage_options(options))
-    given = outputs.writable(given, target)
-    outputs.check_style(target, style, [table.name for table in given.tables], options.input)
-    if target.table is not None and len(given.tables) != 1:
-        raise InvalidRequestError(f"{options.output}: one name for {counted(len(given.tables), 'tree')}")
+    outputs.check_style(target, style, options.input)
+    table = inputs.input_of(source, choice, storage_options(options))
     if options.plan:
-        plan(options, outputs.plans_of(given, target, style))
+        plan(options, [outputs.plan_of(table, target, style)])
         return EXIT_DONE
     if options.verify and formats.is_text(target.format):
         raise InvalidRequestError(
@@ -66,18 +68,37 @@ def run(options: argparse.Namespace) -> int:
     if options.verify:
         check_verifiable(style.whole())
     with Progress("converting") as progress:
-        check = _Check(given, target, choice) if options.verify else None
-        written = outputs.write_all(given, target, style, _Shown(progress), check)
-    for path, reason in [*written.left_out, *written.notes_left_out]:
+        check = partial(_difference, table, target, style) if options.verify else None
+        written = outputs.write_table(table, target, style, _Shown(progress), check)
+    notes = [
+        (f"{table.name}: note {note!r}", f"{formats.TITLES[target.format]} records none")
+        for note in table.notes
+    ]
+    left_out = [*table.left_out, *notes]
+    for path, reason in left_out:
         print(f"arrowroot: {printable(path)} was left out: {printable(reason)}", file=sys.stderr)
     if options.fjr and written.cost is not None:
-        writing_report.write_fjr(options.fjr, target.file, written.cost, sum(n for _, n in written.tables))
-    _say(options, target, written, time.perf_counter_ns() - started)
-    for text in written.differences:
-        print(f"arrowroot: {printable(options.output)} was not written: {printable(text)}", file=sys.stderr)
-    if written.differences:
+        writing_report.write_fjr(options.fjr, target.file, written.cost, written.num_entries)
+    _say(options, target, written, left_out, time.perf_counter_ns() - started)
+    if written.difference is not None:
+        print(
+            f"arrowroot: {printable(options.output)} was not written: {printable(written.difference)}",
+            file=sys.stderr,
+        )
         return EXIT_DATA
-    return EXIT_UNSUPPORTED if written.left_out else EXIT_DONE
+    return EXIT_UNSUPPORTED if table.left_out else EXIT_DONE
+
+
+def _skim_line(options: argparse.Namespace) -> str:
+    """Return the line to type for a conversion from ROOT to ROOT."""
+    words = [word for word in options.words[1:] if word != "--format=root"]
+    if "--format" in words:
+        at = words.index("--format")
+        del words[at : at + 2]
+    if options.output == formats.STDOUT:
+        words[words.index(formats.STDOUT)] = "/dev/stdout"
+    alone = split_url(options.input)[1] is not None
+    return shlex.join(["arrowroot", "skim", *words, *(["--carry", "none"] if alone else [])])
 
 
 def check_verifiable(layout: Layout) -> None:
@@ -138,59 +159,53 @@ class _Shown:
             self._progress.follow(lambda: (self._n_done / max(1, table.n_entries), 0))
 
 
-class _Check:
-    """Reads an output back before it is published, and compares it with the input."""
-
-    def __init__(self, given: Input, target: NamedFile, choice: inputs.Choice) -> None:
-        """``choice``: of the input; its projected fields are no columns of the output either."""
-        self._given = given
-        self._target = target
-        self._choice = inputs.Choice(format=choice.format)
-
-    def __call__(self, path: str, names: list[str]) -> list[str]:
-        """Return where the output differs from the input, nothing if it does not."""
-        differences = []
-        for table, name in zip(self._given.tables, names, strict=True):
-            place = self._target._replace(file=path, table=name if self._target.format == "root" else None)
-            (back,) = inputs.input_of(place, self._choice, {}).tables
-            found = compare.difference((table.schema, table.batches()), (back.schema, back.batches()))
-            if found is not None:
-                what = f"{name!r} read back is" if name else "read back, it is"
-                differences.append(f"{what} not what was read: {found}")
-        return differences
+def _difference(
+    table: InputTable, target: NamedFile, style: outputs.Style, path: str, name: str
+) -> str | None:
+    """Read an output back before it is published; return where it differs from the input, None if it does not."""
+    is_root = target.format == "root"
+    # Projected fields are no columns of the input.
+    columns = table.schema.names if is_root and style.whole().projections else None
+    place = target._replace(file=path, table=name if is_root else None)
+    back = inputs.input_of(place, inputs.Choice(columns), {})
+    found = compare.difference((table.schema, table.batches()), (back.schema, back.batches()))
+    if found is None:
+        return None
+    return f"{f'{name!r} read back is' if name else 'read back, it is'} not what was read: {found}"
 
 
-def _say(options: argparse.Namespace, target: NamedFile, written: Written, wall_ns: int) -> None:
+def _say(
+    options: argparse.Namespace,
+    target: NamedFile,
+    written: Written,
+    left_out: Sequence[tuple[str, str]],
+    wall_ns: int,
+) -> None:
     # Behind a table in the standard output it would be a part of that.
     stream = sys.stderr if is_stdout(target.file) else sys.stdout
     if options.json:
         import json
 
         document = {
-            "form": "arrowroot.convert/1",
+            "form": "arrowroot.convert/2",
             "input": without_secrets(options.input),
             "output": without_secrets(target.file),
             "format": target.format,
             "bytes": written.n_bytes,
-            "tables": [{"name": name, "num_entries": n_entries} for name, n_entries in written.tables],
-            "objects": written.objects,
-            "left_out": [
-                {"path": path, "reason": reason}
-                for path, reason in [*written.left_out, *written.notes_left_out]
-            ],
-            "verified": not written.differences if options.verify else None,
-            "differences": written.differences,
+            "table": written.table,
+            "num_entries": written.num_entries,
+            "left_out": [{"path": path, "reason": reason} for path, reason in left_out],
+            "verified": written.difference is None if options.verify else None,
+            "difference": written.difference,
             "wall_ns": wall_ns,
             "cost": written.cost.as_dict() if options.cost and written.cost is not None else None,
         }
         print(json.dumps(document, indent=2), file=stream)
         return
-    if written.differences:
+    if written.difference is not None:
         return
-    n_entries = sum(n for _, n in written.tables)
     parts = [
-        counted(len(written.tables), "table") + f" of {counted(n_entries, 'entry', 'entries')}",
-        *([counted(len(written.objects), "object")] if written.objects else []),
+        counted(written.num_entries, "entry", "entries"),
         format_bytes(written.n_bytes),
         format_seconds(wall_ns / 1e9),
         *(["read back: the same"] if options.verify else []),

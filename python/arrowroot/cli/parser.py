@@ -245,6 +245,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if unknown:
         command = commands[options.command]
         command.exit(EXIT_USAGE, f"arrowroot: {without_secrets(for_rest(command, unknown, words))}\n")
+    options.words = words
     return options
 
 

@@ -26,7 +26,8 @@ examples:
 _SKIM = """\
 Writes chosen entries and columns of many ROOT files to one file, in the order of the inputs, and counts what passes
 each cut. Trees stay trees and RNTuples RNTuples, each column with its codec. The other trees of the inputs (Runs,
-LuminosityBlocks, ...) go along whole. The output is there when it is whole; an older file of its name is replaced then.
+LuminosityBlocks, ...) go along whole, and all trees do if none is named and nothing is chosen. The output is there when
+it is whole; an older file of its name is replaced then.
 
 @FILE stands for the inputs that FILE lists, one a line. A damaged or unclosed input is an error, unless
 --on-bad-input skip leaves it out; the exit code is 4 then.
@@ -39,6 +40,7 @@ examples:
   arrowroot skim 'data/*.root:Events' out.root --lumi-mask Cert.json
   arrowroot skim 'data/*.root:Events' out.root --pick events.txt
   arrowroot skim @files.txt out.root --filter 'nMuon >= 2' --resume
+  arrowroot skim old.root new.root --compression zstd:7 --verify
 """
 
 

@@ -22,20 +22,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _CONVERT = """\
-Converts between ROOT files (trees and RNTuples), Parquet and Arrow IPC, and writes CSV and JSON lines. The suffix of a
-name says the format: .root, .parquet, .arrow, .csv, .jsonl. Data pass through in batches, so memory does not grow with
-the file; the output is there when it is whole, and an older file of its name is replaced then.
+Converts trees and RNTuples to Parquet and Arrow IPC, these to a ROOT file or each other, and all to CSV and JSON lines.
+The suffix of a name says the format: .root, .parquet, .arrow, .csv, .jsonl. Data pass through in batches, so memory
+does not grow with the file; the output is there when it is whole, and an older file of its name is replaced then.
 
-All trees of a ROOT file are converted unless one is named, and objects that are no trees are copied from ROOT to ROOT.
-A file of another format becomes the tree "Events" unless OUT names it. In CSV, lists are JSON in their cell.
+A file of another format becomes the tree "Events" unless OUT names it. In CSV, lists are JSON in their cell. From ROOT
+to ROOT, in another layout or codec or in part, is: arrowroot skim.
 
 examples:
   arrowroot convert run7.root:Events run7.parquet
   arrowroot convert run7.root:Events run7.csv -c run,event,nMuon
   arrowroot convert run7.root:Events - --format jsonl | jq .Muon_pt
   arrowroot convert run7.parquet run7.root:Events --layout rntuple
-  arrowroot convert old.root new.root --compression zstd:7 --verify
-  arrowroot convert run7.root:Events skim.root -c 'Muon_*' --filter 'nMuon >= 2'
+  arrowroot convert run7.root:Events muons.arrow -c 'Muon_*' --verify
   arrowroot convert run7.parquet run7.root --layout aod-2011 --plan
 """
 
@@ -77,7 +76,7 @@ examples:
 
 def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the commands of this module; ``add`` takes name, description and summary."""
-    convert = add("convert", _CONVERT, "between ROOT, Parquet, Arrow IPC; to CSV and JSON lines")
+    convert = add("convert", _CONVERT, "between ROOT and Parquet or Arrow IPC; to CSV and JSON lines")
     convert.add_argument("input", metavar="IN[:TREE]", help="a ROOT file or URL, a Parquet or an Arrow file")
     convert.add_argument(
         "output",
