@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from arrowroot import InvalidRequestError
+from arrowroot._render import shown
 from arrowroot._sizes import LARGEST, parse_rate, parse_seconds
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def add_define(command: argparse.ArgumentParser) -> None:
 def _defined(text: str) -> tuple[str, str]:
     name, equals, expression = (part.strip() for part in text.partition("="))
     if not (name and equals and expression):
-        raise argparse.ArgumentTypeError(f"{text!r} is no NAME=TEXT, as 'pt=sqrt(px**2 + py**2)' is")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no NAME=TEXT, as 'pt=sqrt(px**2 + py**2)' is")
     return name, expression
 
 
@@ -80,7 +81,7 @@ def _number(kind: Callable[[str], N], text: str) -> N:
     try:
         return kind(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a number") from None
 
 
 def _counting(text: str, lowest: int) -> int:
@@ -88,7 +89,7 @@ def _counting(text: str, lowest: int) -> int:
     if number < lowest:
         raise argparse.ArgumentTypeError(f"{text} is below {lowest}")
     if number > LARGEST:
-        raise argparse.ArgumentTypeError(f"{text} is more than can be counted")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is more than can be counted")
     return number
 
 
@@ -114,7 +115,7 @@ def entry_range(text: str) -> slice:
     """Return the slice of A:B."""
     match = re.fullmatch(r"\s*(-?[0-9_]+)?\s*:\s*(-?[0-9_]+)?\s*", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a range as 0:1000")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a range as 0:1000")
     return slice(*(None if end is None else int(end) for end in match.groups()))
 
 
