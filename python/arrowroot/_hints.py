@@ -244,7 +244,6 @@ TO_JOIN = {
 #: What they have instead of names that are no columns.
 TO_NAME = {
     "LocalEntry$ tdfentry_ entry": "entries=slice(0, 5)  # or Entry$ < 5, with a condition on a column",
-    "Iteration$": "any(v > 1)",
     "None null nullptr nan NaN": "!isnan(x)",
 }
 #: And instead of signs, which these patterns find where a filter cannot be understood.

@@ -18,9 +18,11 @@ DEFAULT = -(2**31)
 def analyse(folder: Path) -> dict[str, Any]:
     """Return tables of the entries: with a default value for what is missing, or chosen by what is."""
     scan = partial(ar.scan, {folder / name: tree for name, tree in TREES.items()}, missing="null")
+    of_x, of_y = ({name: f"coalesce({name}, {DEFAULT})"} for name in ("x", "y"))
+    with_zeros = {"x": "coalesce(x, 0)", "y": "coalesce(y, 0)", "sum": "x + y"}
     return {
-        "defaults": scan(columns=["x", "y"]).to_polars().fill_null(DEFAULT),
-        "x is there": scan(columns=["x", "y"], filter="!is_null(x)").to_polars().fill_null(DEFAULT),
+        "defaults": scan(columns=["x", "y"], define=of_x | of_y).to_polars(),
+        "x is there": scan(columns=["x", "y"], define=of_y, filter="!is_null(x)").to_polars(),
         "y is missing": scan(columns=["x"], filter="is_null(y)").to_polars(),
-        "computed": scan(columns=["sum"], define={"sum": "coalesce(x, 0) + coalesce(y, 0)"}).to_polars(),
+        "computed": scan(columns=["sum"], define=with_zeros).to_polars(),
     }

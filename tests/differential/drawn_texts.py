@@ -44,6 +44,11 @@ KINDS = {
         "(u & 4) != 0", "u & 4", "(u | 1) == 5", "(u & 3) == 2", "(u >> 2) == 3", "(u << 1) == 8", "1 << 3 == u",
         "(u & 1) && (u & 2)", "((u >> 1) & 1) == 1", "u & 4 && x > 0",
     ],
+    "iterations": [
+        "Sum$(v*(Iteration$==0)) > 0.5", "Sum$(v > 0 && Iteration$ < 2) == 1", "Max$(Iteration$*(v>0)) == 1",
+        "Sum$(Iteration$*w) > 4", "MaxIf$(v, v < 0.5) > 0", "MinIf$(v, v > 0) < 0.3", "MinIf$(v, v > 100) == 0",
+        "MaxIf$(v*v, v < 0 && Iteration$ > 0) > 4", "Sum$(fixed*(Iteration$==2)) > 0.5",
+    ],
     "choices": [
         "(i > 0 ? x : y) > 1", "i > 0 ? x > 1 : y > 1", "(b ? 1 : 2) == 2", "(i > 3 ? 10 : i < -3 ? 20 : 30) == 20",
         "(x > 0 ? x : -x) > 1", "i > 0 ? j : 0",

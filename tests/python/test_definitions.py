@@ -66,6 +66,37 @@ def test_definitions_are_columns_that_others_and_filters_use(tree, events):
     )
 
 
+def test_a_definition_may_have_the_name_of_a_column_which_it_computes_with(tree, events):
+    define = {"before": "n + 1", "n": "10 * n", "behind": "n + 1", "pt": "pt[pt > 12]"}
+    everything = tree.to_awkward(define=define)
+    assert everything.fields == [*tree.column_names, "before", "behind"]
+    assert everything.n.tolist() == (10 * events.n).tolist()
+    assert everything.before.tolist() == (events.n + 1).tolist()
+    assert everything.behind.tolist() == (10 * events.n + 1).tolist()
+    assert everything.pt.tolist() == events.pt[events.pt > 12].tolist()
+    scan = tree.scan(["n", "n + 1"], define=define, filter="n >= 1900", trace=True)
+    assert scan.to_arrow().to_pydict() == {
+        "n": list(range(1900, 2000, 10)),
+        "n + 1": list(range(1901, 2001, 10)),
+    }
+    assert {read.column for read in scan.logical_reads()} == {"n"}
+    assert tree.scan(["p*", "!n"], define=define).column_names == ["pt", "phi"]
+
+
+def test_a_definition_gives_what_a_file_lacks_a_default(tmp_path):
+    ar.write(f"{tmp_path}/a.root:t", {"x": np.arange(3), "y": np.arange(3)})
+    ar.write(f"{tmp_path}/b.root:t", {"y": np.arange(2)})
+    files = [tmp_path / "a.root", tmp_path / "b.root"]
+    scan = ar.scan(files, "t", ["x"], define={"x": "coalesce(x, -1)"}, filter="x != 1", missing="null")
+    assert scan.to_arrow()["x"].to_pylist() == [0, 2, -1, -1]
+
+
+def test_what_is_written_of_a_column_is_its_definition(tmp_path):
+    ar.write(f"{tmp_path}/a.root:t", {"x": np.arange(3, dtype=np.int32), "y": np.arange(3)})
+    ar.skim(tmp_path / "a.root", tmp_path / "b.root", define={"x": "x / 2"}, filter="x < 1")
+    assert ar.open(tmp_path / "b.root")["t"].to_arrow().to_pydict() == {"x": [0.0, 0.5], "y": [0, 1]}
+
+
 def test_without_columns_all_are_delivered_and_the_definitions_behind_them(tree):
     names = tree.scan(define={"a": "n + 1", "b": "a * 2"}).column_names
     assert names == [*tree.column_names, "a", "b"]
@@ -144,6 +175,18 @@ def test_functions_of_lists_are_those_of_awkward(tree, events):
         "any(per(pt, jet) > 0.2 * pt)": ak.any(nested["1"] > 0.2 * nested["0"], axis=-1),
         "mean(pt)": ak.nan_to_none(ak.mean(events.pt, axis=1)),
         "prod(eta)": ak.prod(events.eta, axis=1),
+        "pt * (Iteration$ == 1)": events.pt * (ak.local_index(events.pt) == 1),
+        "pt[Iteration$ < 2]": events.pt[:, :2],
+        "n + Iteration$ * eta[q > 0]": events.n
+        + ak.local_index(events.eta[events.q > 0]) * events.eta[events.q > 0],
+        "Sum$(Iteration$ * first(pt))": ak.sum(ak.local_index(pairs["0"]) * pairs["0"], axis=1),
+        "Sum$(Iteration$ * jet) + Iteration$ * pt": ak.sum(ak.local_index(events.jet) * events.jet, axis=1)
+        + ak.local_index(events.pt) * events.pt,
+        "Sum$(Max$(per(jet, Iteration$ * pt)))": ak.num(events.jet)
+        * ak.fill_none(ak.max(ak.local_index(events.pt) * events.pt, axis=1), 0.0),
+        "n + Iteration$": events.n,
+        "MaxIf$(pt, eta > 0)": ak.fill_none(ak.max(events.pt[events.eta > 0], axis=1), 0.0),
+        "MinIf$(pt, Iteration$ > 0)": ak.fill_none(ak.min(events.pt[:, 1:], axis=1), 0.0),
         "pt[-1]": ak.firsts(events.pt[:, ::-1]),
         "Alt$(pt[2], -1)": ak.fill_none(ak.pad_none(events.pt, 3)[:, 2], -1.0),
         "is_null(pt[1])": ak.num(events.pt) < 2,
@@ -259,7 +302,6 @@ def test_numbers_of_entries_are_those_that_are_delivered(tree):
 @pytest.mark.parametrize(
     ("define", "message"),
     [
-        ({"n": "met"}, "has a column 'n'"),
         ({"2x": "met"}, "a name as of a variable"),
         ({"and": "met"}, "a name as of a variable"),
         ({"a": 3}, "an expression in text, got 3"),
@@ -278,6 +320,11 @@ def test_numbers_of_entries_are_those_that_are_delivered(tree):
         ({"a": "Take(n, 1)"}, "take\\(\\) is of a list"),
         ({"a": "DeltaR(eta, phi)"}, "takes 4, not 2"),
         ({"a": "n << 70"}, "a shift is by 0 to 63 bits"),
+        ({"a": "MinIf$(n, pt > 1)"}, "is no list: each entry has one value"),
+        (
+            {"a": f"Iteration${' + 1' * 60} + pt[n{' + 1' * 60}]"},
+            "inside each other",
+        ),
     ],
 )
 def test_what_is_no_definition_is_refused_before_anything_is_read(tree, define, message):

@@ -50,6 +50,16 @@ def mask_of(text, rows=ROWS):
     return bound.mask(batch, lambda row: row).tolist()
 
 
+def test_a_definition_does_not_have_the_name_of_a_group():
+    from arrowroot._expressions.scope import Scope
+
+    group = Branch("x")
+    group.is_group = True
+    scope = Scope([group], lambda names: ROWS.select(names).schema, "t", lambda name: name)
+    with pytest.raises(ar.InvalidRequestError, match="t has a column 'x': choose another name"):
+        scope.define({"x": "1"})
+
+
 def null_if(function):
     """Return the function with null for null arguments."""
     return lambda *values: None if any(value is None for value in values) else function(*values)

@@ -9,6 +9,7 @@ import numpy as np
 
 from arrowroot._expressions import choices, lists, numbers, orders, physics
 from arrowroot._expressions import nodes as x
+from arrowroot._expressions.iteration import ITERATION, REDUCTIONS
 from arrowroot._expressions.lists import Items, Problem
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from arrowroot._expressions.scope import Expression
 
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-_REDUCTIONS = ("any", "all", "sum", "prod", "count", "len", "min", "max", "Min$", "Max$")
 _COMBINING = ("first", "second", "third", "per")
 _OF_VALUES: dict[str, Callable[[list[Items]], Items]] = {
     "isin": lambda values: lists.logic("||", [lists.compare("==", values[0], value) for value in values[1:]]),
@@ -34,6 +34,7 @@ _OF_VALUES: dict[str, Callable[[list[Items]], Items]] = {
     "mean": lambda values: numbers.arithmetic(
         "/", lists.reduce("sum", values[0]), lists.positive(lists.reduce("len", values[0]))
     ),
+    ITERATION: lists.indices_in,
     "take": lambda values: orders.taken(*values),
     "concatenate": lambda values: orders.concatenated(*values),
     "DeltaPhi": lambda values: physics.delta_phi(*values),
@@ -53,7 +54,7 @@ def _call(name: str, values: list[Items], combinations: orders.Combinations) -> 
         return _OF_VALUES[name](values)
     if name in ("min", "max") and len(values) > 1:
         return numbers.extreme(name, values)
-    if name in _REDUCTIONS:
+    if name in REDUCTIONS:
         return lists.reduce(name, values[0])
     if name in ("startswith", "endswith", "contains"):
         return lists.match_text(name, values[0], values[1])

@@ -27,6 +27,7 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
     "isin": (2, 10_000),
     **dict.fromkeys(("take", "concatenate"), (2, 2)),
     "where": (3, 3),
+    **dict.fromkeys(("MinIf$", "MaxIf$"), (2, 2)),
     **dict.fromkeys(("first", "second"), (1, 2)),
     "third": (1, 1),
     "per": (2, 2),

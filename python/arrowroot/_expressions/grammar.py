@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from arrowroot._errors import FilterError
 from arrowroot._expressions.functions import CONSTANTS, FUNCTIONS, METHODS, function_of
+from arrowroot._expressions.iteration import ITERATION, height, with_lists
 from arrowroot._expressions.nodes import (
     Binary,
     Call,
@@ -98,6 +99,7 @@ class _Parser:
         self._tokens = list(self._cutter.tokens())
         self._next = 0
         self._nesting = 0
+        self._has_iterations = False
         #: What was closed by parentheses last.
         self._closed: Node | None = None
 
@@ -108,6 +110,10 @@ class _Parser:
         token = self._tokens[self._next]
         if token.kind != "end":
             self._unexpected(token, "an operator")
+        if self._has_iterations:
+            node = with_lists(node)
+            if height(node) > MAX_DEPTH:
+                self._fail(f"more than {MAX_DEPTH} operations inside each other", node.place)
         return node
 
     @property
@@ -388,6 +394,9 @@ class _Parser:
             return Number(token.text.lower() == "true", token.place)
         if self._take("("):
             return self._call(token)
+        if token.text == ITERATION:
+            self._has_iterations = True
+            return Call(ITERATION, [], token.place, 0)
         if token.text in CONSTANTS and not self._is_column(token.text):
             return Number(CONSTANTS[token.text], token.place)
         return Name(token.text, token.place, exact=False)
@@ -426,6 +435,11 @@ class _Parser:
         if function == "where":
             condition, if_true, if_false = arguments
             return Conditional(condition, if_true, if_false, place, depth)
+        if function in ("MinIf$", "MaxIf$"):
+            # TTree::Draw has 0 where the condition holds for no item.
+            of, condition = arguments
+            found = Call(function.replace("If", ""), [Item(of, condition, 0, place, depth)], place, depth)
+            return Call("coalesce", [found, Number(0, place)], place, depth)
         return Call(function, arguments, place, depth)
 
     def _number(self, token: Token) -> Number:

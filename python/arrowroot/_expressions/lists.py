@@ -428,6 +428,17 @@ def _kept(of: Items, keeps: Array) -> tuple[Any, Array | None, tuple[Level, ...]
     return data, valid, (*of.levels[:-1], Level(n_before[ends], its_valid))
 
 
+def indices_in(values: list[Items]) -> Items:
+    """Return the index of each item in the list of its entry, of the first values that are lists; 0 if none are."""
+    of = next((one for one in values if one.levels), None)
+    if of is None:
+        return Items(np.asarray(0))
+    ends = of.levels[0].ends
+    for level in of.levels[1:]:
+        ends = level.ends[ends]
+    return Items(np.arange(ends[-1]) - np.repeat(ends[:-1], np.diff(ends)), None, of.levels)
+
+
 def reduce(function: str, of: Items) -> Items:
     """Return one value for each of the innermost lists, null for a null list.
 

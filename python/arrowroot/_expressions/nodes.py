@@ -129,6 +129,23 @@ def parts_of(node: Node) -> Sequence[Node]:
     return (node.of,) if isinstance(node, Member) else ()
 
 
+def with_parts(node: Node, parts: Sequence[Node]) -> Node:
+    """Return a node that computes with others in place of its :func:`parts_of`."""
+    if isinstance(node, Unary):
+        return node._replace(operand=parts[0])
+    if isinstance(node, Binary):
+        return node._replace(left=parts[0], right=parts[1])
+    if isinstance(node, Logic):
+        return node._replace(operands=list(parts))
+    if isinstance(node, Call):
+        return node._replace(arguments=list(parts))
+    if isinstance(node, Conditional):
+        return node._replace(condition=parts[0], if_true=parts[1], if_false=parts[2])
+    if isinstance(node, Item):
+        return node._replace(of=parts[0], at=parts[1])
+    return node._replace(of=parts[0]) if isinstance(node, Member) else node
+
+
 def walk(node: Node) -> Iterator[Node]:
     """Yield a node and all that it computes with, in the order of the text."""
     yield node

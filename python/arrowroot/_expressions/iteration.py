@@ -1,0 +1,61 @@
+"""TTree::Draw's "Iteration$": the index of an item in its list, which is that of what stands beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arrowroot._expressions.nodes import Call, Item, Member, Name, Node, parts_of, walk, with_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ITERATION = "Iteration$"
+#: Functions of the items of one list, which are a formula of their own.
+REDUCTIONS = ("any", "all", "sum", "prod", "count", "len", "min", "max", "Min$", "Max$")
+_OF_ONE_LIST = (*REDUCTIONS, "mean", "argmin", "argmax")
+#: Functions whose arguments are formulas of their own, and whose result is a list with a length of its own.
+_MAKING_LISTS = ("sorted", "argsort", "reversed", "take", "concatenate", "first", "second", "third", "per")
+#: One list is enough; the first ones may be single values.
+_MAX_LISTS = 16
+
+
+def with_lists(node: Node) -> Node:
+    """Return a tree whose calls of "Iteration$" have as arguments what may be lists in the same formula."""
+    return _with_lists(node, _lists_in(node))
+
+
+def height(node: Node) -> int:
+    """Return how many operations are inside each other."""
+    return 1 + max(map(height, parts_of(node)), default=-1)
+
+
+def _with_lists(node: Node, lists: Sequence[Node]) -> Node:
+    if _is_iteration(node):
+        return with_parts(node, lists[:_MAX_LISTS])
+    parts = list(parts_of(node))
+    if isinstance(node, Item):
+        index = _with_lists(node.at, [*_lists_in(node.of), *lists])
+        return with_parts(node, [_with_lists(node.of, lists), index])
+    is_own = isinstance(node, Call) and (
+        node.function in _MAKING_LISTS or (node.function in _OF_ONE_LIST and len(parts) == 1)
+    )
+    return with_parts(node, [_with_lists(part, _lists_in(part) if is_own else lists) for part in parts])
+
+
+def _lists_in(node: Node) -> list[Node]:
+    """Return the parts of a formula that may be lists whose items go along with each other."""
+    if isinstance(node, Call) and node.function in _OF_ONE_LIST and len(node.arguments) == 1:
+        return []
+    is_whole = isinstance(node, Name | Item | Member) or (
+        isinstance(node, Call) and node.function in _MAKING_LISTS
+    )
+    if is_whole and not any(map(_is_iteration, walk(node))):
+        return [node]
+    if isinstance(node, Call) and node.function in _MAKING_LISTS:
+        return []
+    parts = [node.of] if isinstance(node, Item) else parts_of(node)
+    return [found for part in parts for found in _lists_in(part)]
+
+
+def _is_iteration(node: Node) -> bool:
+    return isinstance(node, Call) and node.function == ITERATION
