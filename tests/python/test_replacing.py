@@ -278,7 +278,7 @@ def test_a_conversion_goes_into_a_pipe(tmp_path, name, is_stdout):
 
     code, heard, said = run()
     assert code == 0, said
-    report = f"{path}: 1 table of 1,000 entries, {format_bytes(len(heard))}, "
+    report = f"{path}: 1,000 entries, {format_bytes(len(heard))}, "
     assert said.startswith(report if is_stdout else "")
     source = pa.BufferReader(heard)
     assert heard.endswith(b"PAR1" if name == "t.parquet" else b"ARROW1")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 #: Columns in which CMS's NanoAOD of simulated events records sums of all that were generated.
 NANOAOD_SUMS = ("Runs:genEventCount", "Runs:genEventSumw")
-#: Of what is kept for a digest.
+#: The form of what a digest is made of.
 _FORM = "arrowroot.skim-part/2"
 
 
@@ -61,7 +61,7 @@ class Request(NamedTuple):
     read: Options
     write: OutputOptions
     storage: Mapping[str, Any]
-    #: What inputs that differ deliver of the skimmed tree; None: they may not.
+    #: The columns that inputs which differ deliver of the skimmed tree; None: they may not differ.
     of_all: pa.Schema | None = None
 
     @property

@@ -240,7 +240,10 @@ def table_of(
         warnings.simplefilter("ignore", UnsupportedColumnWarning)
         outputs, scope = chain.outputs(choice, options, define)
     form = style.form_of(tree)
-    projections = {} if of_all is not None else _projections(tree, outputs, form, first)
+    projections: Mapping[str, str] = {}
+    if of_all is None:
+        names_read = [name for name, expression in outputs.columns.items() if expression is None]
+        projections = kept_projections(tree.projections, names_read, form)
     names = [name for name in outputs.columns if name not in projections]
     if of_all is None and first is None:
         names = with_counters_of(tree.branches, names)
@@ -264,16 +267,6 @@ def table_of(
     if first is not None and tree.num_entries:
         table.check_like(first)
     return table
-
-
-def _projections(
-    tree: Tree, outputs: Outputs, form: settings.Format, first: InputTable | None
-) -> dict[str, str]:
-    """Return the projected fields among the chosen columns that stay such, as far as they do in the first input."""
-    names = [name for name, expression in outputs.columns.items() if expression is None]
-    known = tree.projections if first is None else first.projections
-    shown = {name: source for name, source in tree.projections.items() if name in known}
-    return kept_projections(shown, names, form)
 
 
 def with_counters_of(branches: Sequence[CountedBranch], names: Sequence[str]) -> list[str]:
