@@ -9,6 +9,8 @@ import pytest
 
 import arrowroot as ar
 from arrowroot._skimming.outputs import Outputs
+from arrowroot._skimming.request import request_of
+from arrowroot._skimming.skim import skimmed
 from tests.command import done_here, run_here
 
 from .test_skim import names_in
@@ -347,3 +349,28 @@ def test_entries_are_a_range_of_one_input(events):
     ):
         with pytest.raises(ar.InvalidRequestError, match=r"^entries: "):
             ar.skim([events / name for name in files], events / "p.root", "t", entries=entries)
+
+
+@pytest.mark.parametrize("condition", [None, "x % 2 == 0"])
+def test_the_share_that_is_done_grows_within_an_input(events, monkeypatch, condition):
+    shares, add = [], Outputs.add
+
+    def noted(outputs, portion, batch):
+        shares.append(tell[0]())
+        add(outputs, portion, batch)
+
+    monkeypatch.setattr(Outputs, "add", noted)
+    tell = []
+    files = [events / "a.root", events / "b.root"]
+    given = {
+        "output": events / "o.root",
+        "tree": "t",
+        "filter": condition,
+        "batch_size": "1 kB",
+        "carry": False,
+    }
+    skimmed(request_of(files, given, {}), follow=tell.append)
+    assert shares == sorted(shares)
+    assert len(set(shares)) > 6
+    assert 0 < shares[0] < 0.2
+    assert shares[-1] == 1

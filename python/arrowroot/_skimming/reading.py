@@ -51,6 +51,8 @@ class Reading:
         self.entries: tuple[int, int] | None = None
         #: The attribute sets of the skimmed table.
         self._sets: dict[str, pa.Table] = {}
+        #: The entries of the skimmed table that were looked at, without conditions.
+        self._n_read = 0
         self.flow = self._unbound()
         try:
             if given.tree is not None:
@@ -177,6 +179,7 @@ class Reading:
             source = chain.source(table.outputs.needed, self.entries, read)
             flow.count_all(source.num_entries)
         for batch in batches_of(table.outputs.of(source, self.entries)):
+            self._n_read += batch.num_rows
             wanted = flow.wanted(batch.num_rows)
             if wanted is None:
                 yield Portion(table, batch)
@@ -187,6 +190,12 @@ class Reading:
                     yield Portion(table, batch, number)
                 elif len(rows):
                     yield Portion(table, taken(batch, rows), number)
+
+    @property
+    def share_done(self) -> float:
+        """The share of the entries of the skimmed table that were looked at."""
+        n_looked_at = self.flow.cuts[0].num_entries if self.flow.columns else self._n_read
+        return n_looked_at / max(1, self.given.num_entries)
 
     @property
     def report(self) -> SkimmedInput:

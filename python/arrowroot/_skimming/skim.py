@@ -173,9 +173,14 @@ def skimmed(
     resume: bool = False,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    follow: Callable[[Callable[[], float]], None] | None = None,
     check: Check | None = None,
 ) -> Skimmed:
-    """Skim, as :func:`skim` does. ``check``: reads the outputs before they are published; it raises what it finds."""
+    """Skim, as :func:`skim` does.
+
+    follow: gets what tells the share of the work that is done, at any time.
+    check: reads the outputs before they are published; it raises what it finds.
+    """
     request, left_out = with_columns_of_all(request)
     renamed = {number: name for number, (_, name, _) in enumerate(request.outputs) if name is not None}
     with ExitStack() as stack:
@@ -185,7 +190,10 @@ def skimmed(
             stack.enter_context(held(path, f"skimming to {request.outputs[0][0]}"))
             parts = Parts(path, request)
         made = stack.enter_context(Outputs([path for path, _, _ in request.outputs], renamed, request.write))
-        return _Skim(request, made, parts, executor, left_out).run(progress, check)
+        work = _Skim(request, made, parts, executor, left_out)
+        if follow is not None:
+            follow(work.share_done)
+        return work.run(progress, check)
 
 
 class _Skim:
@@ -212,6 +220,9 @@ class _Skim:
         self._inputs: list[SkimmedInput] = []
         self._bad: list[tuple[str, str]] = []
         self._left_out: dict[tuple[str, str], None] = dict.fromkeys(left_out)
+        #: The number of the input that is being read, and that itself.
+        self._number = 0
+        self._reading: Reading | None = None
         #: Trees without columns in some input.
         self._without_columns: dict[str, None] = {}
         #: Which events of the list were found.
@@ -226,6 +237,11 @@ class _Skim:
             for part in self._made.values():
                 part.cancel()
 
+    def share_done(self) -> float:
+        """Return the share of the inputs that are done; of the one that is being read by its entries."""
+        part = 0.0 if self._reading is None else self._reading.share_done
+        return (self._number + part) / len(self._request.files)
+
     def _opened(self) -> Iterator[tuple[str, Callable[[], OpenInput]]]:
         request = self._request
         return opened(request.files, request.storage, needs_tree=request.is_of_one_tree)
@@ -234,6 +250,7 @@ class _Skim:
         files = self._request.files
         last: Exception | None = None
         for number, (url, give) in enumerate(self._opened()):
+            self._number, self._reading = number, None
             if progress:
                 progress(number, len(files), url)
             try:
@@ -259,7 +276,7 @@ class _Skim:
         """Begin with an input; read all of it, where it is left out if it is bad."""
         given = give()
         main = given.main if self._main is None else self._main
-        reading = Reading(self._request, given, main, self._outputs.first)
+        reading = self._reading = Reading(self._request, given, main, self._outputs.first)
         if self._parts is not None:
             self._submit(number, main)
             if number in self._made:

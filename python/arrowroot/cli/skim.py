@@ -27,7 +27,7 @@ from arrowroot.cli.target import column_texts, storage_options
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from arrowroot import Skimmed
     from arrowroot._skimming.outputs import Portion, WrittenFile
@@ -52,16 +52,13 @@ def run(options: argparse.Namespace) -> int:
         return EXIT_DONE
     if options.verify:
         check_verifiable(request.write.style.whole())
-    n_done, n_all = 0, len(request.files)
-
-    def progress(number: int, n_inputs: int, _url: str) -> None:
-        nonlocal n_done, n_all
-        n_done, n_all = number, n_inputs
-
+    check = _check if options.verify else None
     with Progress("skimming") as shown:
-        shown.follow(lambda: (n_done / max(1, n_all), 0))
-        check = _check if options.verify else None
-        made = skimmed(request, resume=options.resume, progress=progress, check=check)
+
+        def follow(share_done: Callable[[], float]) -> None:
+            shown.follow(lambda: (share_done(), 0))
+
+        made = skimmed(request, resume=options.resume, follow=follow, check=check)
     if options.fjr:
         n_entries = made.outputs[0].num_entries + sum(made.carried.values())
         writing_report.write_fjr(options.fjr, made.outputs[0].path, made.outputs[0].cost, n_entries)
