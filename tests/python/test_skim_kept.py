@@ -230,7 +230,13 @@ def test_all_trees_and_objects_of_files_go_along_if_nothing_is_chosen(tmp_path, 
     with ThreadPoolExecutor(1) as executor:
         made = ar.skim([source, source], tmp_path / "o.root", executor=executor)
     assert made.carried == {"a": 4, "dir/b": 2}
-    for more in ({"filter": "x > 1"}, {"columns": ["x"]}, {"entries": slice(1)}, {"missing": "null"}):
+    for more in (
+        {"filter": "x > 1"},
+        {"columns": ["x"]},
+        {"entries": slice(1)},
+        {"missing": "null"},
+        {"carry": False},
+    ):
         with pytest.raises(ar.InvalidRequestError, match=r"which of|2 trees"):
             ar.skim(source, tmp_path / "o.root", **more)
 
@@ -239,11 +245,15 @@ def test_files_without_trees_are_copied(tmp_path, several):
     source = str(several / "objects.root")
     assert ar.skim([source, source], tmp_path / "o.root").objects == ["dir/note"]
     assert ar.open(tmp_path / "o.root")["dir/note"] == "some text"
-    with pytest.raises(ar.InvalidRequestError, match="it has none"):
+    with pytest.raises(ar.NoSuchKeyError, match="no tree in this file"):
         ar.skim(source, tmp_path / "o.root", columns=["x"])
+    # With others, where a tree is meant, it is a bad one.
+    both = [several / "in.root", source]
+    made = ar.skim(both, tmp_path / "o.root", "a", ["x"], on_bad_input="skip")
+    assert ([url for url, _ in made.bad_inputs], made.cuts[0].num_entries) == ([source], 2)
     with ar.create(tmp_path / "nothing.root"):
         pass
-    with pytest.raises(ar.InvalidRequestError, match="nothing in this file"):
+    with pytest.raises(ar.NoSuchKeyError, match="nothing in this file"):
         ar.skim(tmp_path / "nothing.root", tmp_path / "o.root")
 
 

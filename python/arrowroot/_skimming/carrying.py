@@ -43,6 +43,11 @@ class Rule:
         """True if nothing is left out."""
         return self._carries and not self._texts
 
+    @property
+    def takes_none(self) -> bool:
+        """True if nothing is carried."""
+        return not self._carries
+
     def takes(self, path: str) -> bool:
         """Return whether a table or an object of that path is carried."""
         if not self._carries:

@@ -11,6 +11,7 @@ from arrowroot._api.tree import Tree
 from arrowroot._errors import (
     CorruptFileError,
     InvalidRequestError,
+    NoSuchKeyError,
     NotFoundError,
     SchemaMismatchError,
     StorageError,
@@ -136,7 +137,7 @@ def _opened(url: str, name: str | None, storage: Mapping[str, Any], *, needs_tre
         raise CorruptFileError(f"{file.url}: {what or 'it was not closed'}: entries may be missing")
     if name == ALL or (name is None and not needs_tree and len(file.trees) != 1):
         if not file.keys():
-            raise InvalidRequestError(f"{file.url}: there is nothing in this file")
+            raise NoSuchKeyError(f"{file.url}: there is nothing in this file", "", [])
         return OpenInput(file, None, status)
     tree = file[name] if name is not None else _main_tree(file)
     if not isinstance(tree, Tree):
@@ -145,12 +146,11 @@ def _opened(url: str, name: str | None, storage: Mapping[str, Any], *, needs_tre
 
 
 def _main_tree(file: File) -> Tree:
-    """Return the only tree of a file. Raises: InvalidRequestError, with the names, if there are several or none."""
+    """Return the only tree of a file.
+
+    Raises: InvalidRequestError, with the names, if there are several; NoSuchKeyError if there is none.
+    """
     trees = file.trees
-    if not trees and file.keys():
-        raise InvalidRequestError(
-            f"{file.url}: columns, conditions and entries are of a tree, and it has none"
-        )
     if len(trees) > 1:
         raise InvalidRequestError(
             f"{file.url}: which of {', '.join(map(repr, trees))}? write {file.url}:{trees[0]}, or tree={trees[0]!r}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -14,6 +14,7 @@ from arrowroot._writing.plan import plan_for
 
 if TYPE_CHECKING:
     from arrowroot._skimming.request import Request
+    from arrowroot._skimming.tables import InputTable
     from arrowroot._writing.plan import LayoutPlan
 
 
@@ -39,7 +40,7 @@ def _first_with_entries(request: Request) -> Reading:
     return Reading(request, given, main, lambda _: None)
 
 
-def _plan_of(request: Request, reading: Reading, table: Any) -> tuple[str, LayoutPlan]:
+def _plan_of(request: Request, reading: Reading, table: InputTable) -> tuple[str, LayoutPlan]:
     is_main, is_only = table is reading.table, len(request.files) == 1
     portions = (one for one in reading.portions_of(table) if one.output in (None, 0))
     first = next((one.batch for one in portions if one.batch is not None and one.batch.num_rows), None)

@@ -77,7 +77,7 @@ class Request(NamedTuple):
         """True if something is asked of one tree. Else files of several, or of none, go whole."""
         has_name = any(name is not None for _, name, _ in self.outputs)
         asked = (self.columns is not None, self.define, self.weight is not None, self.may_differ, has_name)
-        return self.chooses or any(asked)
+        return self.chooses or any(asked) or self.rule.takes_none
 
     @property
     def may_differ(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from arrowroot._api.chain import Chain
 from arrowroot._api.unified import OneOfDiffering
@@ -119,7 +119,7 @@ class WrittenAs(NamedTuple):
     """How a table is written."""
 
     #: Options of ``create(...).tree``.
-    options: Mapping[str, Any]
+    options: TableOptions
     #: Notes that do not go along, and why.
     left_out: list[tuple[str, str]]
 
@@ -161,11 +161,13 @@ class InputTable(NamedTuple):
         is_tree = self.form == "ttree"
         names = {*self.schema.names, *(() if is_tree else self.projections)}
         titles = {one.name: one.title for one in self.tree.columns if one.title and one.name in names}
-        options = {**style.like(self.tree, self.schema), "title": self.tree.title, "titles": titles}
+        options = style.like(self.tree, self.schema)
+        options |= {"title": self.tree.title, "titles": titles}
         notes = carried(self.tree, self.schema, has_all_entries=has_all_entries, has_all_trees=has_all_trees)
         if is_tree:
             lost = ((f"attribute set {name!r}", "a tree records none") for name in self.attributes)
-            return WrittenAs({**options, **notes.options}, [*_of_notes(notes.left_out), *lost])
+            noted = cast("TableOptions", {**options, **notes.options})
+            return WrittenAs(noted, [*_of_notes(notes.left_out), *lost])
         if self.projections:
             options["projections"] = self.projections
         return WrittenAs(options, _of_notes(notes.lost_in("an RNTuple")))
