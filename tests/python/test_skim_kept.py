@@ -59,6 +59,7 @@ def spans_of(path, tree="Events"):
     found = ar.open(path)[tree]
     ids, rows = found["id"].to_numpy(), found.attributes["spans"].to_arrow().to_pylist()
     assert [row["text"] for row in rows] == [f"é{row['n']}" for row in rows]
+    assert not any(field.nullable for field in found.attributes["spans"].schema)
     stops = [row["first_entry"] + row["n_entries"] for row in rows]
     assert max(stops) <= len(ids)
     return {row["n"]: ids[row["first_entry"] : stop].tolist() for row, stop in zip(rows, stops, strict=True)}

@@ -70,6 +70,17 @@ def test_root_reads_our_sets(written):
     assert root.run(with_root.names, written.parent, written.name) == ["ARROW", "empty", "lumi"]
 
 
+def test_root_reads_the_sets_of_a_skim(written):
+    skim = written.with_name("skim.root")
+    ar.skim([written, written], skim, filter="x % 2 == 0 && x < 60")
+    said = root.run(with_root.read, skim.parent, skim.name, "lumi", complaints_but=root.SAID_OF_ITS_OWN)
+    first, second = (
+        ["0 15 1 12.5 first", "15 5 1 0.25 ", "30 15 2 7.5 é"],
+        ["45 15 1 12.5 first", "60 5 1 0.25 "],
+    )
+    assert said == [*first, *second, "75 15 2 7.5 é", "35: 2"]
+
+
 def test_we_read_the_sets_of_root_and_keep_them(tmp_path, capsys):
     root.run(with_root.write, tmp_path, "root.root")
     assert main(["skim", f"{tmp_path}/root.root", f"{tmp_path}/ours.root"]) == 0

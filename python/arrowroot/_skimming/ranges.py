@@ -56,7 +56,8 @@ def rows_of(found: AttributeSet, tree: Tree) -> pa.Table:
         raise CorruptFileError(
             f"{tree.location}: attribute set {found.name!r} has ranges beyond its {tree.num_entries} entries"
         )
-    return rows
+    fields = [pa.field(name, pa.uint64(), nullable=False) for name in RANGE_COLUMNS]
+    return pa.Table.from_arrays(rows.columns, schema=pa.schema([*fields, *found.schema]))
 
 
 def _ranges(rows: pa.Table) -> Iterator[npt.NDArray[np.uint64]]:
@@ -65,8 +66,8 @@ def _ranges(rows: pa.Table) -> Iterator[npt.NDArray[np.uint64]]:
 
 def with_ranges(rows: pa.Table, first: Numbers, n_entries: Numbers) -> pa.Table:
     """Return an attribute set with other ranges."""
-    for index, (name, numbers) in enumerate(zip(RANGE_COLUMNS, (first, n_entries), strict=True)):
-        rows = rows.set_column(index, name, pa.array(numbers.astype(np.uint64)))
+    for index, numbers in enumerate((first, n_entries)):
+        rows = rows.set_column(index, rows.schema.field(index), pa.array(numbers.astype(np.uint64)))
     return rows
 
 
