@@ -203,7 +203,7 @@ class ArrowFilter:
             raise FilterError(f"{self._where}: {self.text}: {message[:500]}", "", 0, 0) from None
         if not pa.types.is_boolean(mask.type):
             raise FilterError(f"{self.text}: gives values of type {mask.type}, not truth values", "", 0, 0)
-        known = mask.fill_null(False)
+        known = mask.fill_null(False) if mask.null_count else mask
         return cast("Mask", arrays.to_numpy(known.combine_chunks()))
 
     def mask(self, batch: pa.RecordBatch, entry_of: Callable[[Any], Any]) -> Mask:

@@ -137,7 +137,7 @@ def evaluate(source: Source, filtered: Filtered) -> Iterator[_Evaluated]:
             return entries[done + row] if isinstance(entries, np.ndarray) else first + done + row
 
         selected = selected_rows(filtered.condition, rows, entry_of)
-        indices = selected + done
+        indices = _moved(selected, done)
         kept = [name for name in filtered.columns if name in filtered.condition.columns]
         chosen = rows.select(kept)
         if len(selected) < rows.num_rows:
@@ -176,15 +176,26 @@ def selected_rows(
     import numpy as np
 
     n_at_once = max(1024, rows.num_rows * _BLOCK_BYTES // max(1, rows.get_total_buffer_size()))
-    found = [np.zeros(0, dtype=np.int64)]
+    found: list[npt.NDArray[np.int64]] = []
     for start in range(0, rows.num_rows, n_at_once):
 
         def entry_of_block(row: Any, start: int = start) -> Any:
             return entry_of(start + row)
 
         mask = condition.mask(rows.slice(start, n_at_once), entry_of_block)
-        found.append(np.flatnonzero(mask).astype(np.int64, copy=False) + start)
-    return np.concatenate(found)
+        found.append(_moved(np.flatnonzero(mask).astype(np.int64, copy=False), start))
+    return _joined(found)
+
+
+def _moved(indices: npt.NDArray[np.int64], by: int) -> npt.NDArray[np.int64]:
+    """Return indices that are larger, without a copy of those that are not. Fresh memory costs most."""
+    return indices + by if by else indices
+
+
+def _joined(parts: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    import numpy as np
+
+    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
 
 class FilteredSource:
@@ -281,7 +292,6 @@ class FilteredSource:
 
     def _next_step(self) -> Iterator[pa.RecordBatch] | None:
         """Evaluate the filter until enough entries are selected for a batch; return what reads these."""
-        import numpy as np
         import pyarrow as pa
 
         if self._is_together:
@@ -304,13 +314,13 @@ class FilteredSource:
                 continue
             self._n_looked_at += one.n_rows
             if len(one.indices):
-                one = one._replace(indices=one.indices + self._stretch[0])
+                one = one._replace(indices=_moved(one.indices, self._stretch[0]))
                 evaluated.append(one)
                 self._selected.append(one.indices)
                 n_selected += len(one.indices)
         if not evaluated:
             return None
-        indices = np.concatenate([one.indices for one in evaluated])
+        indices = _joined([one.indices for one in evaluated])
         self._indices, self._n_before = indices, self._n_delivered
         rows = pa.Table.from_batches([one.rows for one in evaluated])
         if not self._rest:
