@@ -1,4 +1,4 @@
-"""What ROOT filled, and passed, as plain values: run in ROOT's process."""
+"""Plain values of ROOT's histograms and cut flows: run in ROOT's process."""
 
 from __future__ import annotations
 

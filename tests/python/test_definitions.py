@@ -244,7 +244,7 @@ def test_momenta_of_pairs_are_taken_from_those_of_single_particles(tree, events,
     found = tree.to_awkward(["mass", "whole"], define=define, filter="pt.size() == 2")
     assert n_computed["momentum"] == [len(found) * 2]
     assert rounded(found.mass[:, 0].tolist()) == rounded(found.whole.tolist())
-    # Those that differ in their places are no pairs of the same particles.
+    # Items of different places in their pairs are not of the same particles.
     mixed = one.replace("first(phi)", "second(phi)")
     n_computed["momentum"].clear()
     found = tree.to_awkward(

@@ -126,7 +126,7 @@ def test_expressions_are_computed_for_entries_in_which_they_are_needed(tmp_path,
         "mean": ar.Hist((60, 0, 60), x="x", mean="x", cut="high"),
     }
     made = scan.hist(wanted, cuts={"high": "half >= 20", "higher": "exp(0 * half) + x > 51"})
-    # Of those that pass the first cut half are even; 11 are below or above, and have weights.
+    # Half of the entries that pass the first cut are even; 11 are below or above, and have weights.
     assert sorted(counts) == [10, 11, 11, 20, 20]
     high = [0] * 40 + [1] * 20
     assert made["cut"].values().sum() == 20

@@ -68,8 +68,8 @@ def _call(name: str, values: list[Items], combinations: orders.Combinations) -> 
 
 
 def _same_combination(nodes: Sequence[x.Node]) -> x.Call | None:
-    """Return one of some nodes if all are items at the same place of combinations of one list each."""
-    calls = [node for node in nodes if isinstance(node, x.Call) and node.function in orders.PLACES]
+    """Return one of some nodes if all are the first, or the same other, items of combinations of one list each."""
+    calls = [node for node in nodes if isinstance(node, x.Call) and node.function in orders.PICKED]
     if not calls or len(calls) < len(nodes):
         return None
     rests = {
@@ -150,11 +150,11 @@ class Rows:
         """Return the parts of momenta of what has these numbers, which are computed once."""
         made: list[Items] = []
 
-        def part(place: int) -> Items:
+        def part(axis: int) -> Items:
             made.extend([] if made else compute())
-            return made[place]
+            return made[axis]
 
-        return [self._once(("momentum", place, *numbers), partial(part, place)) for place in range(4)]
+        return [self._once(("momentum", axis, *numbers), partial(part, axis)) for axis in range(4)]
 
     def part(self, number: int, compute: Callable[[], Items]) -> Items:
         """Return the values of a part of an expression, which are computed once if others share it."""
@@ -246,7 +246,7 @@ class _Evaluation:
     def _momentum(self, function: str, nodes: Sequence[x.Node]) -> list[Items]:
         """Return x, y, z and the energy of (pt, eta, phi, mass), which are computed once for a batch.
 
-        Those of combinations are taken from those of single particles, which are fewer.
+        Momenta in combinations are taken from those of single particles, which are fewer.
         """
         others = [node for node in nodes if not isinstance(node, x.Number)]
         combined = _same_combination(others)

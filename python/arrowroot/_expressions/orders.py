@@ -92,26 +92,26 @@ def concatenated(one: Items, other: Items) -> Items:
     return choose(Items(behind < 0, None, (level,)), *sides)
 
 
-#: The place in a combination, of the functions that give one item of each.
-PLACES = {"first": 0, "second": 1, "third": 2}
+#: Which item of each combination a function gives.
+PICKED = {"first": 0, "second": 1, "third": 2}
 
 
 class Combinations:
-    """Which items make the combinations of lists; of lists with the same ends they are computed once."""
+    """The items that make the combinations of lists; for lists with the same ends they are computed once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int, int], tuple[Array, Array, Level]] = {}
 
-    def of(self, ends: Array, n_combined: int, place: int) -> tuple[Array, Level]:
-        """Return the indices of the items at one place of each combination of so many, and the lists of these."""
-        key = id(ends), n_combined, place
+    def of(self, ends: Array, n_combined: int, which: int) -> tuple[Array, Level]:
+        """Return the indices of the first (0) or other items of combinations of so many, and the lists of these."""
+        key = id(ends), n_combined, which
         if key not in self._known:
-            self._known[key] = ends, *_combinations(ends, n_combined, place)
+            self._known[key] = ends, *_combinations(ends, n_combined, which)
         _, at, level = self._known[key]
         return at, level
 
 
-def _combinations(ends: Array, n_combined: int, place: int) -> tuple[Array, Level]:
+def _combinations(ends: Array, n_combined: int, which: int) -> tuple[Array, Level]:
     counts = np.diff(ends).astype(np.int64)
     behind = np.repeat(ends[1:], counts)
     at = last = np.arange(ends[-1], dtype=np.int64)
@@ -120,7 +120,7 @@ def _combinations(ends: Array, n_combined: int, place: int) -> tuple[Array, Leve
         # Each combination so far goes on with all items behind its last one.
         n_after = behind[last] - last - 1
         last = np.repeat(last + 1 - ends_of(n_after)[:-1], n_after) + np.arange(n_after.sum())
-        at = last if position <= place else np.repeat(at, n_after)
+        at = last if position <= which else np.repeat(at, n_after)
         n_each = n_each * (counts - position) // (position + 1)
     return at, Level(ends_of(n_each))
 
@@ -128,9 +128,9 @@ def _combinations(ends: Array, n_combined: int, place: int) -> tuple[Array, Leve
 def combined(function: str, values: list[Items], combinations: Combinations) -> Items:
     """Return one item of each combination: of two or three of one list, or of one of each of two lists.
 
-    Those of one list come in the order of ROOT's and Awkward's combinations, (0, 1), (0, 2), ..., (1, 2), ...; those of
-    two in that of a loop over the second list inside of one over the first. "per" has these as lists, one for each item
-    of the first list.
+    They come in the order of ROOT's and Awkward's combinations, (0, 1), (0, 2), ..., (1, 2), ...; of two lists, in that
+    of a loop over the second one inside of one over the first. "per" has these as lists, one for each item of the first
+    list.
     """
     is_number = len(values) == 2 and values[1].is_constant and function != "per"
     if is_number and (values[1].kind != "integer" or values[1].data not in (2, 3)):
@@ -139,7 +139,7 @@ def combined(function: str, values: list[Items], combinations: Combinations) -> 
     _check_plain(function, lists)
     if len(lists) == 1:
         n_combined = int(values[1].data) if is_number else 3 if function == "third" else 2
-        at, level = combinations.of(lists[0].levels[0].ends, n_combined, PLACES[function])
+        at, level = combinations.of(lists[0].levels[0].ends, n_combined, PICKED[function])
         return _picked(lists[0], at, (level,))
     counts, n_others = (np.diff(value.levels[0].ends).astype(np.int64) for value in values)
     n_each = np.repeat(n_others, counts)

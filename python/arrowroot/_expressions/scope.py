@@ -238,7 +238,7 @@ class Scope:
                 raise InvalidRequestError(
                     f"define: {name}: expected an expression in text, got {shown(text)}"
                 )
-            # Of the column's own name it stands for it from here on; in the definition itself that is the column read.
+            # It stands for the column from here on; in its own text that name is the column as it is read.
             is_of_its_own = name in self.branches and not self.branches[name].is_group
             if not is_of_its_own and (self.is_column(name) or self.spelled(name)):
                 raise InvalidRequestError(f"define: {self.where} has a column {name!r}: choose another name")

@@ -62,7 +62,9 @@ def computed(
     import pyarrow as pa
 
     expressions = {name: one for name, one in outputs.items() if one is not None}
-    batch = _Batch(Rows(read, entry_of, parts_needed_again(expressions.values())), expressions, needed_where)
+    batch = _ComputedBatch(
+        Rows(read, entry_of, parts_needed_again(expressions.values())), expressions, needed_where
+    )
     columns = []
     for name, expression in outputs.items():
         path = name if expression is None else expression.only_column
@@ -78,8 +80,8 @@ class _Some(NamedTuple):
     at: npt.NDArray[np.int64] | None = None
 
 
-class _Batch:
-    """What is computed for a batch."""
+class _ComputedBatch:
+    """Values that are computed for a batch."""
 
     def __init__(self, rows: Rows, expressions: Mapping[str, Expression], needed_where: NeededWhere) -> None:
         self._n_rows = rows.num_rows
@@ -100,9 +102,9 @@ class _Batch:
         array = delivered_as(self._expressions[name], found, rows.num_rows, kind)
         if at is None:
             return array
-        places, is_there = np.zeros(self._n_rows, dtype=np.int64), np.zeros(self._n_rows, dtype=np.bool_)
-        places[at], is_there[at] = np.arange(len(at)), True
-        return pc.take(array, arrays.of_numpy(places, is_there), memory_pool=pa.system_memory_pool())
+        indices, is_there = np.zeros(self._n_rows, dtype=np.int64), np.zeros(self._n_rows, dtype=np.bool_)
+        indices[at], is_there[at] = np.arange(len(at)), True
+        return pc.take(array, arrays.of_numpy(indices, is_there), memory_pool=pa.system_memory_pool())
 
     def _value(self, name: str) -> tuple[Items, _Some]:
         if name not in self._found:
