@@ -1,11 +1,13 @@
 """Columns that are computed: their values, names and order, and that only what they need is read."""
 
+import itertools
 import math
 import warnings
 
 import awkward as ak
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import arrowroot as ar
@@ -147,6 +149,21 @@ def test_aliases_of_a_tree_are_columns(tree, events):
         == np.flatnonzero(ak.sum(events.pt**2, axis=1) > 500).tolist()
     )
     assert tree.scan(["n", "pt2"]).column_names == ["n", "pt2"]
+
+
+def test_an_alias_is_of_the_columns_that_are_read_and_no_definition(tmp_path):
+    with ar.create(tmp_path / "a.root") as new:
+        table = new.tree("t", {"x": np.int64}, aliases={"twice": "x*2"})
+        table.append({"x": np.arange(3)})
+    tree = ar.open(tmp_path / "a.root")["t"]
+    define = {"before": "twice", "x": "10*x", "behind": "twice", "twice": "3*x", "last": "twice"}
+    expected = {"before": [0, 2, 4], "behind": [0, 2, 4], "last": [0, 30, 60]}
+    for names in itertools.permutations(expected):
+        assert tree.to_arrow(list(names), define=define).to_pydict() == {
+            name: expected[name] for name in names
+        }
+    with pytest.raises(ar.InvalidRequestError, match=r"'x' is a definition, too.*filter in text"):
+        tree.to_arrow(define=define, filter=pc.field("x") > 1)
 
 
 def test_functions_of_lists_are_those_of_awkward(tree, events):

@@ -6,6 +6,7 @@ import sys
 import awkward as ak
 import hist
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import arrowroot as ar
@@ -156,6 +157,57 @@ def test_expressions_that_are_conditions_and_values_of_each_other_are_computed(f
     assert [cut.num_entries for cut in made.cuts] == [30, 20, 14, 14]
 
 
+LISTS = {
+    "v": [[1.0, 5.0, 3.0], [], [2.0, 9.0], [4.0]],
+    "w": [[7.0], [1.0, 2.0], [3.0, 4.0], []],
+    "l": [[1, None], [], [2, None], [3]],
+    "n": [0, 1, 2, 3],
+    "s": ["a", "bb", "", "d"],
+}
+
+
+@pytest.fixture
+def lists(tmp_path):
+    ar.write(f"{tmp_path}/lists.root:t", pa.table(LISTS))
+    return ar.open(tmp_path / "lists.root")["t"]
+
+
+@pytest.mark.parametrize("narrowing", [{"cut": "c"}, {"where": "len(v) == len(w)"}])
+def test_lists_that_differ_where_nothing_is_filled_are_no_error(lists, narrowing):
+    wanted = {"h": ar.Hist((10, 0, 10), x="v", weight="w", **narrowing)}
+    made = lists.scan().hist(wanted, cuts={"c": "len(v) == len(w)"})["h"]
+    assert made.values().tolist() == [0, 0, 3, 0, 0, 0, 0, 0, 0, 4]
+    with pytest.raises(ar.InvalidRequestError, match="3 and 1 items"):
+        lists.scan().hist({"h": ar.Hist((10, 0, 10), x="v", weight="w")})
+
+
+def test_too_many_combinations_are_an_error(tmp_path):
+    ar.write(f"{tmp_path}/long.root:t", {"v": pa.array([list(range(1000))])})
+    scan = ar.scan(f"{tmp_path}/long.root", "t")
+    with pytest.raises(ar.FilterError, match="more than 100,000,000 combinations"):
+        scan.hist({"h": ar.Hist((10, 0, 10), x="first(v, 3)")})
+
+
+def test_nulls_of_entries_that_a_cut_leaves_out_are_no_error(lists):
+    wanted = {"h": ar.Hist((5, 0, 5), x="sorted(l)", cut="c")}
+    made = lists.scan().hist(wanted, cuts={"c": "count(is_null(l)) == 0"})["h"]
+    assert made.values().tolist() == [0, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("axis", "x", "expected"),
+    [
+        (hist.axis.Integer(0, 3), "n", [0, 1, 1, 1, 1]),
+        (hist.axis.Integer(0, 3), "n - 0.5", [1, 1, 1, 1, 0]),
+        (hist.axis.IntCategory([0, 3]), "n", [1, 1, 2]),
+        (hist.axis.Boolean(), "n > 0", [1, 3]),
+        ((np.int64(4), 0, 4), "n", [0, 1, 1, 1, 1, 0]),
+    ],
+)
+def test_axes_of_whole_numbers_are_filled(lists, axis, x, expected):
+    assert lists.scan().hist({"h": ar.Hist(axis, x=x)})["h"].values(flow=True).tolist() == expected
+
+
 def test_one_pass_has_the_filter_and_the_entries_of_the_scan(files):
     tree = ar.open(files["a"]["files"][0])["t"]
     scan = tree.scan(filter="x > 3", entries=slice(0, 20))
@@ -188,6 +240,15 @@ def test_one_pass_has_the_filter_and_the_entries_of_the_scan(files):
             "h: a text is no condition",
         ),
         (lambda _: ar.Hist((2, 0, 1), x="x", variations={"up": {"weight": "2"}}), "variation 'up'"),
+        (lambda scan: scan.hist({"h": ar.Hist((2, 0, 1), x="'a'")}), "h: x is a text, and histograms"),
+        (
+            lambda scan: scan.hist({"h": ar.Hist((2, 0, 1), x="x")}, cuts={"c": "'a'"}),
+            "cut 'c': a text is no condition",
+        ),
+        (
+            lambda scan: scan.hist({"h": ar.Hist(hist.axis.StrCategory(["a"]), x="x")}),
+            "an axis of texts is not filled",
+        ),
     ],
 )
 def test_what_is_no_histogram_is_refused(files, make, message):

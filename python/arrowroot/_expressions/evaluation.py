@@ -142,9 +142,9 @@ class Rows:
         else:
             self._some_of[0].read(path)
 
-    def definition(self, name: str, expression: Expression) -> Items:
-        """Return the values of a defined column, which are computed once."""
-        return self._once(("definition", name), lambda: self.of(expression))
+    def definition(self, expression: Expression) -> Items:
+        """Return the values of a defined column or an alias, which are computed once: both may have one name."""
+        return self._once(("definition", id(expression)), lambda: self.of(expression))
 
     def momentum(self, numbers: tuple[int, ...], compute: Callable[[], list[Items]]) -> list[Items]:
         """Return the parts of momenta of what has these numbers, which are computed once."""

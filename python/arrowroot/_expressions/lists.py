@@ -157,7 +157,9 @@ def chosen_entries(of: Items, chosen: Array) -> Items:
     if of.is_constant:
         return of
     levels, (data, valid) = take(of.levels, [of.data, of.valid], chosen)
-    return Items(data, valid, levels)
+    # Entries that lack something may be those that were not chosen.
+    levels = tuple(Level(ends, None if there is None or there.all() else there) for ends, there in levels)
+    return Items(data, None if valid is None or valid.all() else valid, levels)
 
 
 def _picked(array: Any, chosen: Array) -> Any:

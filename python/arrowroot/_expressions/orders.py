@@ -96,6 +96,10 @@ def concatenated(one: Items, other: Items) -> Items:
 PICKED = {"first": 0, "second": 1, "third": 2}
 
 
+#: In all lists of a batch: some gigabytes.
+_MOST_COMBINATIONS = 100_000_000
+
+
 class Combinations:
     """The items that make the combinations of lists; for lists with the same ends they are computed once."""
 
@@ -117,11 +121,13 @@ def _combinations(ends: Array, n_combined: int, which: int) -> tuple[Array, Leve
     at = last = np.arange(ends[-1], dtype=np.int64)
     n_each = counts
     for position in range(1, n_combined):
+        n_each = n_each * (counts - position) // (position + 1)
+        if np.sum(n_each, dtype=np.float64) > _MOST_COMBINATIONS:
+            raise Problem(f"the lists have more than {_MOST_COMBINATIONS:,} combinations in a batch")
         # Each combination so far goes on with all items behind its last one.
         n_after = behind[last] - last - 1
         last = np.repeat(last + 1 - ends_of(n_after)[:-1], n_after) + np.arange(n_after.sum())
         at = last if position <= which else np.repeat(at, n_after)
-        n_each = n_each * (counts - position) // (position + 1)
     return at, Level(ends_of(n_each))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -109,10 +110,8 @@ class Expression:
         from arrowroot._expressions import lists
 
         path, members, expression = self._found[name.name, name.exact]
-        if expression is not None:
-            value = rows.definition(path, expression)
-        else:
-            value = rows.column(path) if path else rows.entries()
+        of_tree = rows.column if path else lambda _: rows.entries()
+        value = of_tree(path) if expression is None else rows.definition(expression)
         for member in members:
             value = lists.member(value, member)
         return value
@@ -247,14 +246,22 @@ class Scope:
     def alias(self, name: str) -> Expression | None:
         """Return what an alias of the tree stands for; None: there is none of that name.
 
-        An alias may use others; one that is in use already stands for no alias.
+        An alias may use others; one that is in use already stands for no alias. Its names are those of the tree,
+        and none of a definition, which its author did not know.
         """
         if name not in self._bound_aliases:
             text = self._aliases().get(name)
             self._bound_aliases[name] = None
             if text is not None:
-                self._bound_aliases[name] = Expression(text, self, f"alias {name}")
+                self._bound_aliases[name] = Expression(text, self._of_tree, f"alias {name}")
         return self._bound_aliases[name]
+
+    @cached_property
+    def _of_tree(self) -> Scope:
+        """The same names without definitions."""
+        found = copy.copy(self)
+        found.definitions = {}
+        return found
 
     def checked(self, expression: Expression) -> Expression:
         """Return an expression whose types fit. Raises: FilterError."""

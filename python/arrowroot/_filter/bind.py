@@ -142,6 +142,12 @@ class ArrowFilter:
         self.columns = self._needed(schema)
         if not self.columns:
             raise FilterError(f"{self.text}: it names no column", "", 0, 0)
+        defined = [name for name in self.columns if name in scope.definitions]
+        if defined:
+            raise InvalidRequestError(
+                f"filter: {self.text}: {defined[0]!r} is a definition, too, and an expression of pyarrow is of the "
+                "columns that are read: write the filter in text"
+            )
 
     def _needed(self, schema: pa.Schema) -> list[str]:
         """Return the fewest columns with which the expression has a type. pyarrow does not tell its fields."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from arrowroot._errors import InvalidRequestError
-from arrowroot._expressions.lists import Items, Problem, aligned, of_arrow, truth
+from arrowroot._expressions.lists import Items, Problem, aligned, chosen_entries, of_arrow, truth
 from arrowroot._histograms.wanted import N_SUMS, Hist
 from arrowroot._render import shown
 from arrowroot._select.cuts import Cut
@@ -67,6 +67,7 @@ class Filling:
             for variation, expressions in one.fills():
                 fills = self._fills.setdefault((tuple(expressions.items()), one.cut), [])
                 fills.append((name, [variation] if one.variations else []))
+        self._of_whole_numbers = {name: one.of_whole_numbers for name, one in wanted.items()}
         self._cuts = cuts
         self._samples = samples
         self.made = Histograms({name: one.made(samples) for name, one in wanted.items()})
@@ -118,7 +119,9 @@ class Filling:
                 names = [name for name, _ in expressions if name != "where"]
                 for sample, arrays in found:
                     for name, variation in fills:
-                        given = dict(zip(names, arrays, strict=True))
+                        given: dict[str, npt.NDArray[Any]] = dict(zip(names, arrays, strict=True))
+                        for whole in self._of_whole_numbers[name]:
+                            given[whole] = _whole(given[whole])
                         _fill(self.made[name], [*sample, *variation], given)
         self.made.update({name: wanted.finished(self.made[name]) for name, wanted in self._wanted.items()})
         return self.made
@@ -129,7 +132,10 @@ class Filling:
         found: dict[str, Mask] = {}
         counts = [batch.num_rows]
         for name, text in self._cuts.items():
-            value = truth(_value(text, batch, values))
+            try:
+                value = truth(_value(text, batch, values))
+            except Problem as problem:
+                raise InvalidRequestError(f"hist: cut {name!r}: {problem.message}") from None
             if value.levels:
                 raise InvalidRequestError(
                     f"hist: cut {name!r} is a list for each entry: say any(...), all(...)"
@@ -172,7 +178,32 @@ def _arrays(
 
     Raises: Problem.
     """
-    of_items = [truth(part) if name == "where" else part for name, part in parts.items()]
+    for name, part in parts.items():
+        if name != "where" and part.kind in ("text", "record"):
+            raise Problem(f"{name} is a {part.kind}, and histograms are filled with numbers")
+    of_items = {name: truth(part) if name == "where" else part for name, part in parts.items()}
+    try:
+        return _item_by_item(of_items, n_entries, mask, samples)
+    except Problem:
+        where = of_items.get("where")
+        conditions = [] if mask is None else [mask]
+        if where is not None and not where.levels and not where.is_constant:
+            conditions.append(where.data if where.valid is None else where.data & where.valid)
+        keeps = _all_of(conditions)
+        if keeps is None:
+            raise
+        # Lists that do not go along with each other may be those of entries that are not filled.
+        chosen = np.flatnonzero(keeps)
+        samples = None if samples is None else samples._replace(codes=samples.codes[chosen])
+        narrowed = {name: chosen_entries(part, chosen) for name, part in of_items.items()}
+        return _item_by_item(narrowed, len(chosen), None, samples)
+
+
+def _item_by_item(
+    parts: Mapping[str, Items], n_entries: int, mask: Mask | None, samples: _Samples | None
+) -> list[tuple[list[str], list[npt.NDArray[np.float64]]]]:
+    """See :func:`_arrays`. Raises: Problem if lists differ in length in any entry."""
+    of_items = list(parts.values())
     rows: Any = slice(None)
     if any(part.levels for part in of_items):
         # The number of the entry goes along with each item: the cut and the sample are of entries.
@@ -195,6 +226,13 @@ def _arrays(
     return [([name], [one[of_it] for one in arrays]) for name, of_it in samples.masks(rows)]
 
 
+def _whole(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return numbers as axes of whole numbers take them; what is no number is above all."""
+    most = np.iinfo(np.int32)
+    known = np.clip(np.floor(values), most.min, most.max)
+    return np.where(np.isnan(known), most.max, known).astype(np.int64)
+
+
 def _all_of(conditions: list[Mask]) -> Mask | None:
     """Return where all conditions hold; None if there are none."""
     return np.asarray(functools.reduce(operator.and_, conditions)) if conditions else None
@@ -206,7 +244,7 @@ def _value(text: str, batch: pa.RecordBatch, values: dict[str, Items]) -> Items:
     return values[text]
 
 
-def _fill(histogram: Any, front: list[str], given: dict[str, npt.NDArray[np.float64]]) -> None:
+def _fill(histogram: Any, front: list[str], given: dict[str, npt.NDArray[Any]]) -> None:
     weight, mean = given.pop("weight", None), given.pop("mean", None)
     if mean is not None:
         weight = np.ones(len(mean)) if weight is None else weight

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._errors import FilterError, InvalidRequestError, missing_library
@@ -80,6 +81,15 @@ class Hist:
         """True if means are wanted."""
         return "mean" in self.expressions
 
+    @property
+    def of_whole_numbers(self) -> list[str]:
+        """Those of them whose axes have a bin for each whole number: ``Integer``, ``IntCategory`` and ``Boolean``."""
+        names = ("Integer", "IntCategory", "Boolean")
+        kinds = [{kind.__name__ for kind in type(axis).__mro__} for axis in self.axes]
+        return [
+            name for name, kind in zip(self.coordinates, kinds, strict=True) if not kind.isdisjoint(names)
+        ]
+
     def fills(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield each variation, the nominal one first, and its expressions."""
         yield NOMINAL, self.expressions
@@ -139,10 +149,14 @@ class Hist:
 def _axis(hist: Any, given: Any, name: str, label: str) -> Any:
     """Return an axis of hist for what a user gave. Raises: InvalidRequestError."""
     if hasattr(given, "traits"):
+        if isinstance(given, hist.axis.StrCategory):
+            raise InvalidRequestError(
+                "Hist: an axis of texts is not filled: give each text a condition, where='s == \"a\"'"
+            )
         return given
     try:
-        if isinstance(given, tuple) and len(given) == 3 and isinstance(given[0], int):
-            return hist.axis.Regular(*given, name=name, label=label)
+        if isinstance(given, tuple) and len(given) == 3 and isinstance(given[0], Integral):
+            return hist.axis.Regular(int(given[0]), *given[1:], name=name, label=label)
         return hist.axis.Variable([float(edge) for edge in given], name=name, label=label)
     except (TypeError, ValueError) as error:
         raise InvalidRequestError(
