@@ -223,6 +223,17 @@ def test_lists_of_other_lengths_are_no_records():
         zipped._zipped(lists, field, "here")
 
 
+def test_a_list_of_another_name_with_the_same_counter_is_no_member(tmp_path):
+    lists = {name: [[1.0], [], [2.0, 3.0]] for name in ("Muon_pt", "Muon_eta", "odd")}
+    counters = dict.fromkeys(lists, "nMuon")
+    ar.write(f"{tmp_path}/odd.root:T", pa.table(lists), layout=ar.Layout("ttree", counters=counters))
+    tree = ar.open(tmp_path / "odd.root")["T"]
+    assert tree.objects["Muon"].members == {"pt": "Muon_pt", "eta": "Muon_eta"}
+    read = tree.to_arrow(objects=True)
+    assert read["odd"].to_pylist() == lists["odd"]
+    assert read["Muon"].to_pylist()[2] == [{"pt": 2.0, "eta": 2.0}, {"pt": 3.0, "eta": 3.0}]
+
+
 def test_flat_files_stay_flat(tmp_path):
     """Names alone make no objects: what looks like members has a counter each, or none."""
     lists = [[1.0], [], [2.0, 3.0]]

@@ -74,7 +74,8 @@ def objects_in(branches: Sequence[CountedBranch]) -> dict[str, PhysicsObject]:
     for counter, paths in counted.items():
         begin = _common_begin(counter, paths)
         if begin:
-            _add(found, begin[:-1], {path.removeprefix(begin): path for path in paths}, counter)
+            members = {path.removeprefix(begin): path for path in paths if path.startswith(begin)}
+            _add(found, begin[:-1], members, counter)
     for branch in branches:
         if branch.path in parts and (branch.arrow_type or "").startswith("list<struct<"):
             members = {path.removeprefix(f"{branch.path}."): path for path in parts[branch.path]}
@@ -104,9 +105,13 @@ def _add(found: dict[str, PhysicsObject], name: str, members: dict[str, str], co
 
 
 def _common_begin(counter: str, paths: Sequence[str]) -> str:
-    """Return the begin of names, with a "_", that says what they are members of; "" if they have none in common."""
+    """Return the begin of names, with a "_", that says what they are members of; "" if they have none in common.
+
+    A counter "nMuon" says that "Muon_pt" and "Muon_eta" are of muons, though it may count others besides.
+    """
     named = f"{counter[1:]}_"
-    if counter.startswith("n") and all(path.startswith(named) for path in paths):
+    n_named = sum(path.startswith(named) for path in paths) if counter.startswith("n") else 0
+    if n_named > 1 or n_named == len(paths):
         return named
     if len(paths) == 1:
         return ""
