@@ -335,6 +335,31 @@ def test_objects_of_a_class_and_precision_come_up_later(tmp_path, layout):
     assert read[2]["v"] == [{"c": 1}, {"c": 2}]
 
 
+@pytest.mark.parametrize("format_", ["ttree", "rntuple"])
+def test_contexts_fill_entries_that_lack_columns_of_a_schema(tmp_path, format_):
+    schema = pa.schema(
+        [pa.field("n", pa.int32(), nullable=False), pa.field("a", pa.float64()), ("v", pa.list_(pa.int8()))]
+    )
+    with (
+        ar.create(tmp_path / "t.root") as file,
+        file.tree("T", schema, layout=format_, columns="vary", producers={"order": "numbered"}) as table,
+        table.context() as one,
+        table.context() as other,
+    ):
+        with pytest.raises(ar.InvalidRequestError, match="contexts add no columns to a table, append does"):
+            file.tree("other", schema, columns="grow").context()
+        other.fill(pa.table({"n": [2, 3], "v": [[1], []]}), 1)
+        one.fill({"n": [1], "a": [0.5]}, 0)
+        with pytest.raises(ar.NoSuchColumnError, match="no column 'z'"):
+            one.fill({"n": [4], "z": [1]}, 3)
+        one.fill(pa.table({"a": [1.5]}), 3)
+    with ar.open(tmp_path / "t.root") as file:
+        read = file["T"].to_arrow()
+    assert read["n"].to_pylist() == [1, 2, 3, 0]
+    assert read["a"].to_pylist() == [0.5, None, None, 1.5]
+    assert read["v"].to_pylist() == [None, [1], [], None]
+
+
 def test_what_cannot_be_is_refused_and_the_table_goes_on(tmp_path):
     with ar.create(tmp_path / "t.root") as file:
         with file.tree("fixed") as table:

@@ -325,9 +325,10 @@ class TableWriter:
             raise InvalidRequestError(
                 f"{self._where}: it has entries of append: contexts fill it from the first one on"
             )
-        if self._columns != FIXED:
+        if self._columns != FIXED and (self._columns != VARY or self.schema is None):
             raise InvalidRequestError(
-                f"{self._where}: columns={self._columns!r}: contexts fill a table of fixed columns, append takes others"
+                f"{self._where}: columns={self._columns!r}: contexts add no columns to a table, append does; with all "
+                f"columns in schema= data may lack some: columns={VARY!r}"
             )
         self._is_filled = True
         context = FillContext(self, self._file, self._producers, name)
