@@ -218,6 +218,35 @@ def test_functions_of_lists_are_those_of_awkward(tree, events):
         assert rounded(found.tolist()) == rounded(expected.tolist()), text
 
 
+SMALL = pa.table(
+    {
+        "x": [1.5, -0.5, 0.5, 2.5],
+        "i": pa.array([0, 1, -2, 3], pa.int32()),
+        "u8": pa.array([2, 1, 0, 255], pa.uint8()),
+        "u16": pa.array([2, 1, 0, 2**16 - 1], pa.uint16()),
+        "u32": pa.array([2, 1, 0, 2**32 - 1], pa.uint32()),
+        "u64": pa.array([2, 2**63, 0, 2**64 - 1], pa.uint64()),
+        "b": [True, False, True, False],
+        "v": [[1.0, 5.0, 3.0], [], [2.0, 9.0], [4.0]],
+        "k": pa.array([[2, 0, 1], [], [1, 0], [0]], pa.list_(pa.int32())),
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Return the values of an expression in a small tree."""
+    path = tmp_path_factory.mktemp("small") / "small.root"
+    ar.write(f"{path}:t", SMALL)
+    tree = ar.open(path)["t"]
+    return lambda text: tree.to_arrow(["found"], define={"found": text})["found"]
+
+
+def test_an_index_may_be_unsigned(small):
+    for bits in (8, 16, 32, 64):
+        assert small(f"v[u{bits}]").to_pylist() == [3, None, 2, None]
+
+
 @pytest.fixture
 def n_computed(monkeypatch):
     """How many values were computed by exp, and how many momenta, each time."""

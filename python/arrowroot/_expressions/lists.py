@@ -402,9 +402,9 @@ def _item_inside(of: Items, index: Items, n_outer: int) -> Items:
 
 def _clipped(index: Array) -> Array:
     """Return an index with a sign. An index that is too large for any list stays so."""
-    return (
-        np.minimum(index, _INT64.max).astype(np.int64) if index.dtype.kind in "uO" else index.astype(np.int64)
-    )
+    if index.dtype.kind == "O" or index.dtype == np.uint64:
+        index = np.minimum(index, np.asarray(_INT64.max, dtype=index.dtype))
+    return index.astype(np.int64)
 
 
 def _one_like(data: Any) -> Any:
