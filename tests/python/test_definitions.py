@@ -247,6 +247,24 @@ def test_an_index_may_be_unsigned(small):
         assert small(f"v[u{bits}]").to_pylist() == [3, None, 2, None]
 
 
+def test_choices_between_integers_do_not_wrap(small):
+    u64 = SMALL["u64"].to_pylist()
+    for text, expected in {
+        "b ? u8 : u64": [2, 2**63, 0, 2**64 - 1],
+        "b ? u64 : b": [2, 0, 0, 0],
+        "coalesce(u64, u32)": u64,
+        "Alt$(v[0] > 1 ? u64 : u8, u16)": [2, 1, 0, 2**64 - 1],
+        "b ? u32 : i": [2, 1, 0, 3],
+        "i % 2 == 0 ? u64 : i": [2, 1, 0, 3],
+        "b ? i : u32": [0, 1, -2, 2**32 - 1],
+    }.items():
+        found = small(text)
+        assert found.to_pylist() == expected, text
+        assert found.type == (pa.uint64() if "u64" in text and "i" not in text else pa.int64()), text
+    with pytest.raises(ar.FilterError, match="some of the integers do not fit into int64"):
+        small("b ? i : u64")
+
+
 @pytest.fixture
 def n_computed(monkeypatch):
     """How many values were computed by exp, and how many momenta, each time."""

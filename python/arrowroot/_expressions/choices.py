@@ -70,10 +70,10 @@ def _chosen(truths: Array, one: Array, other: Array, kinds: set[str], levels: tu
         sides = [side.astype(np.float64, copy=False) for side in (one, other)]
     elif kinds == {"truth"} or one.dtype == other.dtype:
         sides = [one, other]
-    elif np.result_type(one, other).kind in "fO":
+    elif (common := np.result_type(one.dtype, other.dtype)).kind in "fO":
         # NumPy would make doubles of 64-bit integers with a sign and without.
         wide = np.where(truths, one.astype(object), other.astype(object))
         return narrowed(np.asarray(wide, dtype=object), "a choice", levels)
     else:
-        sides = [side.astype(np.int64) for side in (one, other)]
+        sides = [side.astype(np.uint64 if common == np.uint64 else np.int64) for side in (one, other)]
     return np.where(truths, *sides)
