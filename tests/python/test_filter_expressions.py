@@ -284,6 +284,13 @@ def test_a_list_that_is_null_makes_null_of_any_other():
     assert mask_of("sum(o * p) != 99") == [True, False, True, True, False, True]
 
 
+def test_a_mean_passes_over_nulls():
+    rows = pa.table({"l": [[1, None], [], [None], [3, None, 4]]})
+    assert mask_of("mean(l) == 1", rows) == [True, False, False, False]
+    assert mask_of("mean(l) == 3.5", rows) == [False, False, False, True]
+    assert mask_of("is_null(mean(l))", rows) == [False, True, True, False]
+
+
 #: Columns with names as those of flat CAF trees and of split objects, beside names that these begin with or go on as.
 ODD = pa.table(
     {

@@ -31,9 +31,7 @@ _OF_VALUES: dict[str, Callable[[list[Items]], Items]] = {
     "odd": lambda values: _has_rest(values[0], "!="),
     "is_null": lambda values: choices.is_null(*values),
     "coalesce": lambda values: choices.coalesce(*values),
-    "mean": lambda values: numbers.arithmetic(
-        "/", lists.reduce("sum", values[0]), lists.positive(lists.reduce("len", values[0]))
-    ),
+    "mean": lambda values: _mean(*values),
     ITERATION: lists.indices_in,
     "take": lambda values: orders.taken(*values),
     "concatenate": lambda values: orders.concatenated(*values),
@@ -41,6 +39,11 @@ _OF_VALUES: dict[str, Callable[[list[Items]], Items]] = {
     "DeltaR": physics.delta_r,
 }
 _OF_VALUES["in"] = _OF_VALUES["isin"]
+
+
+def _mean(of: Items) -> Items:
+    total = lists.reduce("sum", of)
+    return numbers.arithmetic("/", total, lists.positive(lists.reduce("len", lists.without_nulls(of))))
 
 
 def _has_rest(of: Items, comparison: str) -> Items:

@@ -430,6 +430,11 @@ def _kept(of: Items, keeps: Array) -> tuple[Any, Array | None, tuple[Level, ...]
     return data, valid, (*of.levels[:-1], Level(n_before[ends], its_valid))
 
 
+def without_nulls(of: Items) -> Items:
+    """Return lists without the items that are null."""
+    return of if of.valid is None else Items(*_kept(of, of.valid))._replace(valid=None)
+
+
 def indices_in(values: list[Items]) -> Items:
     """Return the index of each item in the list of its entry, of the first values that are lists; 0 if none are."""
     of = next((one for one in values if one.levels), None)
@@ -454,8 +459,7 @@ def reduce(function: str, of: Items) -> Items:
         return _counted(function, of)
     if of.kind in ("text", "record"):
         raise Problem(f"{function}() is of numbers, not of {of.kind}")
-    if of.valid is not None:
-        of = Items(*_kept(of, of.valid))._replace(valid=None)
+    of = without_nulls(of)
     ends, is_there = of.levels[-1]
     is_filled = ends[1:] > ends[:-1]
     starts = ends[:-1][is_filled]
