@@ -265,6 +265,18 @@ def test_choices_between_integers_do_not_wrap(small):
         small("b ? i : u64")
 
 
+def test_a_half_is_rounded_as_in_c(small):
+    for text, expected in {
+        "std::round(x)": [2, -1, 1, 3],
+        "TMath::Nint(x)": [2, 0, 0, 2],
+        "1 / round(x - 0.75)": [1, -1, -math.inf, 0.5],
+        "round(0.49999999999999994 + 0 * x)": [0] * 4,
+        "round(x / 0)": [math.inf, -math.inf, math.inf, math.inf],
+    }.items():
+        assert small(text).to_pylist() == expected, text
+    assert np.isnan(small("round(sqrt(-1 - x * x))")).all()
+
+
 @pytest.fixture
 def n_computed(monkeypatch):
     """How many values were computed by exp, and how many momenta, each time."""
@@ -334,7 +346,8 @@ PLAIN = {
     "xor(n, 5)": lambda r: r["n"] ^ 5,
     "n in (1, 2, 3) or n not in [5, 7]": lambda r: r["n"] in (1, 2, 3) or r["n"] not in (5, 7),
     "not (n > 3) and True": lambda r: not r["n"] > 3,
-    "int(met) + round(met)": lambda r: int(r["met"]) + round(r["met"]),
+    "int(met) + rint(met)": lambda r: int(r["met"]) + round(r["met"]),
+    "round(met) - round(-met)": lambda r: 2 * math.floor(r["met"] + 0.5),
     "TMath::Sqrt(n) * TMath::Pi()": lambda r: math.sqrt(r["n"]) * math.pi,
     "TMath::Power(n, 2) + std::abs(n - 5)": lambda r: r["n"] ** 2 + abs(r["n"] - 5),
     "TMath::Max(n, 9) - TMath::Odd(n)": lambda r: max(r["n"], 9) - r["n"] % 2,

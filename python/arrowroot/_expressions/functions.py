@@ -12,7 +12,7 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(["sorted", "argsort", "reversed"], (1, 1)),
     **dict.fromkeys(("min", "max"), (1, 1000)),
     **dict.fromkeys(
-        ["abs", "sqrt", "cbrt", "exp", "expm1", "log", "log1p", "log2", "log10", "floor", "ceil", "round"],
+        ["abs", "sqrt", "cbrt", "exp", "expm1", "log", "log1p", "log2", "log10", "floor", "ceil"],
         (1, 1),
     ),
     **dict.fromkeys(
@@ -20,7 +20,8 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
         (1, 1),
     ),
     **dict.fromkeys(
-        ["int", "float", "sign", "square", "even", "odd", "isnan", "isfinite", "is_null"], (1, 1)
+        ["round", "rint", "int", "float", "sign", "square", "even", "odd", "isnan", "isfinite", "is_null"],
+        (1, 1),
     ),
     **dict.fromkeys(["pow", "atan2", "hypot", "fmod", "copysign", "xor", "coalesce"], (2, 2)),
     **dict.fromkeys(("startswith", "endswith", "contains"), (2, 2)),
@@ -60,7 +61,6 @@ ALIASES = {
     "Concatenate": "concatenate",
     "Where": "where",
     "fabs": "abs",
-    "rint": "round",
     "double": "float",
     "arcsin": "asin",
     "arccos": "acos",
@@ -74,7 +74,7 @@ ALIASES = {
     **{f"TMath::{name}": name.lower() for name in ("SinH", "CosH", "TanH")},
     "TMath::Power": "pow",
     "TMath::Sq": "square",
-    "TMath::Nint": "round",
+    "TMath::Nint": "rint",
     "TMath::Sign": "copysign",
     "TMath::IsNaN": "isnan",
     "TMath::Finite": "isfinite",

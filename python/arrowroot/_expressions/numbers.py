@@ -11,9 +11,17 @@ from arrowroot._expressions.lists import Array, Items, Level, Problem, aligned, 
 _INT64 = np.iinfo(np.int64)
 _MAX_SHIFT = 63
 _SAME_IN_NUMPY = (
-    "sqrt cbrt exp expm1 log log1p log2 log10 floor ceil sin cos tan sinh cosh tanh hypot fmod copysign sign square "
-    "isnan isfinite"
+    "sqrt cbrt exp expm1 log log1p log2 log10 floor ceil rint sin cos tan sinh cosh tanh hypot fmod copysign sign "
+    "square isnan isfinite"
 )
+
+
+def _rounded(values: Array) -> Array:
+    """Return the nearest integers; a half goes away from zero, as in C."""
+    whole = np.trunc(values)
+    return np.asarray(whole + np.copysign(np.abs(values - whole) >= 0.5, values))
+
+
 _FUNCTIONS: dict[str, Any] = {
     **{name: getattr(np, name) for name in _SAME_IN_NUMPY.split()},
     **{
@@ -21,7 +29,7 @@ _FUNCTIONS: dict[str, Any] = {
         for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")
     },
     "pow": np.power,
-    "round": np.rint,
+    "round": _rounded,
     "float": np.positive,
 }
 _EXTREMES: dict[str, Any] = {"min": np.minimum, "max": np.maximum}
