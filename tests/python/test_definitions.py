@@ -277,6 +277,20 @@ def test_a_half_is_rounded_as_in_c(small):
     assert np.isnan(small("round(sqrt(-1 - x * x))")).all()
 
 
+def test_items_of_which_none_is_missing_have_an_order(small):
+    for text, expected in {
+        "argmax(Take(v, k))": [2, None, 0, 0],
+        "argmin(v[k])": [1, None, 1, 0],
+        "sorted(v[k])": [[1, 3, 5], [], [2, 9], [4]],
+        "argsort(v[k])": [[1, 0, 2], [], [1, 0], [0]],
+        "sorted(Concatenate(v, Take(v, k)))": [[1, 1, 3, 3, 5, 5], [], [2, 2, 9, 9], [4, 4]],
+        "sorted(per(v, k)[0])": [[0, 1, 2], None, [0, 1], [0]],
+    }.items():
+        assert small(text).to_pylist() == expected, text
+    with pytest.raises(ar.FilterError, match="a list with nulls in it"):
+        small("sorted(v[k + 1])")
+
+
 @pytest.fixture
 def n_computed(monkeypatch):
     """How many values were computed by exp, and how many momenta, each time."""

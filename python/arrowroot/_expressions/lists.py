@@ -377,13 +377,17 @@ def item(of: Items, index: Items, n_outer: int = 0) -> Items:
         is_there &= index.valid
     at = np.where(is_there, starts + places, 0)
     if len(of.levels) > 1:
-        at = np.where(is_there, at, len(of.levels[1].ends) - 1)
-        levels, (data, valid) = take(_with_null(of.levels[1:]), [of.data, of.valid], at)
+        inner = of.levels[1:]
+        if not is_there.all():
+            at, inner = np.where(is_there, at, len(inner[0].ends) - 1), _with_null(inner)
+        levels, (data, valid) = take(inner, [of.data, of.valid], at)
         return Items(data, valid, (*index.levels, *levels))
     if len(of.data) == 0:
-        return Items(_picked(_one_like(of.data), np.zeros(len(at), dtype=np.int64)), is_there, index.levels)
-    data = _picked(of.data, at)
-    return Items(data, is_there if of.valid is None else is_there & of.valid[at], index.levels)
+        data = _picked(_one_like(of.data), np.zeros(len(at), dtype=np.int64))
+    else:
+        data = _picked(of.data, at)
+        is_there = is_there if of.valid is None else is_there & of.valid[at]
+    return Items(data, None if is_there.all() else is_there, index.levels)
 
 
 def _item_inside(of: Items, index: Items, n_outer: int) -> Items:
