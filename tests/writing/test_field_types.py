@@ -305,97 +305,6 @@ def test_types_that_are_read_are_written_again(path: str, tmp_path: Path) -> Non
             assert other["t"].to_arrow().schema.equals(one["t"].to_arrow().schema, check_metadata=True)
 
 
-def columns_of(path: str) -> list[tuple[Any, ...]]:
-    """The fields of an RNTuple in order, with the type, bits and range of the column that each has."""
-    with uproot.open(path) as file:
-        header = file["t"].header
-    fields, records = header.field_records, header.column_records
-    bounds = [(getattr(one, "min_value", 0.0), getattr(one, "max_value", 0.0)) for one in records]
-    return [
-        (fields[one.field_id].field_name, fields[one.field_id].type_name, one.type, one.nbits, *bound)
-        for one, bound in zip(records, bounds, strict=True)
-    ]
-
-
-def test_bits_and_ranges_of_numbers_are_kept_wherever_they_are(tmp_path: Path) -> None:
-    point = pa.struct([required(F, "x"), required(F, "y"), required(D, "z")])
-    columns = {
-        "a": pa.array([0.1, 2.0], F),
-        "b": pa.array([0.1, 0.7]),
-        "c": pa.array([[0.1], [-0.5, 1.0]], lists(F)),
-        "d": pa.array([[{"x": 0.1, "y": 0.3, "z": 0.7}], []], lists(point)),
-    }
-    schema = pa.schema([required(array.type, name) for name, array in columns.items()])
-    types = {
-        "a": "float@Real32Trunc:16",
-        "b": "double@Real32Quant:12[0,1]",
-        "c": "std::vector<float@Real32Quant:8[-1,1]>",
-        "d": "std::vector<Point>",
-        "d.x": "float@Real32Trunc:13",
-        "d.z": "double@Real32Quant:20[0.25,1e3]",
-    }
-    path, again = f"{tmp_path}/a.root", f"{tmp_path}/again.root"
-    ar.write(f"{path}:t", pa.table(list(columns.values()), schema=schema), layout="rntuple", types=types)
-    assert run("convert", path, again, "--layout", "rntuple").returncode == 0
-    found = columns_of(path)
-    assert columns_of(again) == found
-    assert [column for column in found if column[3] not in (32, 64)] == [
-        ("a", "float", 28, 16, None, None),
-        ("b", "double", 29, 12, 0.0, 1.0),
-        ("_0", "float", 29, 8, -1.0, 1.0),
-        ("x", "float", 28, 13, None, None),
-        ("z", "double", 29, 20, 0.25, 1000.0),
-    ]
-    with ar.open(path) as one, ar.open(again) as other:
-        read = one["t"].to_arrow()
-        assert other["t"].to_arrow().equals(read)
-        assert read["d"].to_pylist() != columns["d"].to_pylist()
-        layout = ar.Layout("rntuple", precision={"a": "Real32Trunc:20"})
-        ar.write(f"{tmp_path}/b.root:t", one["t"], layout=layout)
-    assert columns_of(f"{tmp_path}/b.root")[0][3] == 20
-
-
-def test_members_of_classes_in_pairs_tuples_variants_and_maps_keep_their_types(tmp_path: Path) -> None:
-    muon = pa.struct([required(F, "pt"), required(lists(I32), "ids"), required(I32, "color")])
-    one = {"pt": 1.5, "ids": [1, 2], "color": 7}
-    union_of = pa.UnionArray.from_dense(
-        pa.array([0, 1], pa.int8()), pa.array([0, 0], pa.int32()), [pa.array([one], muon), pa.array([5], I32)]
-    )
-    columns = {
-        "p": pa.array([{"m0": one, "m1": 2.0}] * 2, record(muon, F)),
-        "t": pa.array([{"m0": 1, "m1": one, "m2": [one]}] * 2, record(I32, muon, lists(muon))),
-        "m": pa.array([[("a", one)], []], maps(S, muon)),
-        "u": union_of,
-    }
-    schema = pa.schema([required(array.type, name) for name, array in columns.items()])
-    inside = "Muon@3{ids=std::set<int>,color=Color}"
-    types = {
-        "p": f"std::pair<{inside}, float>", "t": f"std::tuple<int, {inside}, std::vector<{inside}>>",
-        "m": f"std::map<std::string, {inside}>", "u": f"std::variant<{inside}, int>",
-    }  # fmt: skip
-    path, again = f"{tmp_path}/a.root", f"{tmp_path}/again.root"
-    ar.write(f"{path}:t", pa.table(list(columns.values()), schema=schema), layout="rntuple", types=types)
-    assert run("convert", path, again, "--layout", "rntuple").returncode == 0
-    found = [[column[:2] for column in columns_of(each)] for each in (path, again)]
-    assert found[0] == found[1]
-    with uproot.open(again) as file:
-        names = [field.type_name for field in file["t"].header.field_records]
-    assert [names.count(name) for name in ("Muon", "std::set<std::int32_t>", "Color")] == [5, 5, 5]
-    with ar.open(again) as file:
-        assert file["t"].to_arrow().to_pylist() == pa.table(list(columns.values()), schema=schema).to_pylist()
-    twice = [dict(one, ids=[1, 1])]
-    with pytest.raises(ar.ArrowrootError, match="entry 0 has two equal items"):
-        ar.write(
-            f"{tmp_path}/b.root:t", pa.table({"p": pa.array([{"m0": twice[0], "m1": 2.0}], record(muon, F))}),
-            layout="rntuple", types={"p": types["p"]},
-        )  # fmt: skip
-    for asked in ("std::pair<Muon{z=int}, float>", "std::pair<Muon{ids=float}, float>"):
-        with pytest.raises(ar.ArrowrootError, match=r"not all are members|float where lists are"):
-            ar.write(
-                f"{tmp_path}/b.root:t", pa.table({"p": columns["p"]}), layout="rntuple", types={"p": asked}
-            )  # fmt: skip
-
-
 def test_a_null_of_a_union_is_none_of_its_alternatives(tmp_path: Path) -> None:
     kinds = pa.array([1, 0, 1, 0], pa.int8())
     given = pa.UnionArray.from_sparse(kinds, [pa.array([5, None, 6, 8]), pa.array(["a", "b", None, "d"])])
@@ -487,6 +396,8 @@ def test_types_of_what_is_not_there_are_refused(tmp_path: Path) -> None:
     for types, told in (({"z": "int"}, "no column is called 'z'"), ({"x.a": "int"}, 'has no part "a"')):
         with pytest.raises(ar.ArrowrootError, match=told):
             ar.write(f"{tmp_path}/a.root:t", {"x": [1]}, layout="rntuple", types=types)
+    with pytest.raises(ar.InvalidRequestError, match="a tree has none"):
+        ar.write(f"{tmp_path}/a.root:t", {"x": [1]}, types={"x": "int"})
 
 
 def test_a_union_in_a_tree_says_what_to_do(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::streamer::{Element, LONG, Primitive, StreamerInfo, UNSIGNED_LONG};
+use crate::streamer::{Element, Primitive, StreamerInfo};
 
 use super::encoding::Encoding;
 use super::members::{NUMBERED_TYPES, is_base};
@@ -17,6 +17,9 @@ const DOUBLE32: &str = "Double32_t";
 const BYTE: &str = "std::byte";
 /// `int`, which enumerations are described as, and `std::byte` is one. Source: `TStreamerInfo::Build` (ROOT 6.40).
 const ENUMERATION: (i32, u32) = (3, 4);
+
+const LONG: i32 = 4;
+const UNSIGNED_LONG: i32 = 14;
 
 /// The containers that streamer information has: field type, `ROOT::ESTLType`, and bytes in memory (libstdc++).
 const CONTAINERS: [(&str, i32, u32); 10] = [
@@ -58,12 +61,8 @@ impl Spelling for Asked<'_> {
         if is_class(field) {
             return Some(self.class(field));
         }
-        Some(match self.schema.encoding_of(field) {
-            Some(Encoding::Truncated { bits }) => format!("{name}@Real32Trunc:{bits}"),
-            Some(Encoding::Quantized { bits, min, max }) => format!("{name}@Real32Quant:{bits}[{min:?},{max:?}]"),
-            Some(encoding) if field.type_alias() == DOUBLE32 && is_of_floats(encoding) => DOUBLE32.to_owned(),
-            _ => name.to_owned(),
-        })
+        let is_narrow = field.type_alias() == DOUBLE32 && self.schema.is_of_floats(field);
+        Some(if is_narrow { DOUBLE32 } else { name }.to_owned())
     }
 
     fn template(&self, name: &str, arguments: &[String]) -> String {
@@ -72,12 +71,8 @@ impl Spelling for Asked<'_> {
 }
 
 impl Asked<'_> {
-    /// `Muon@3#1f0c9b2e{Particle{pt,eta},charge=Charge}`.
+    /// `Muon@3#1f0c9b2e{Particle{pt,eta}}`.
     fn class(&self, field: NtupleField<'_>) -> String {
-        self.class_of(field, true)
-    }
-
-    fn class_of(&self, field: NtupleField<'_>, has_members: bool) -> String {
         let mut text = field.type_name().to_owned();
         if field.type_version() != NO_CLASS_VERSION {
             text.push_str(&format!("@{}", field.type_version()));
@@ -86,33 +81,15 @@ impl Asked<'_> {
             text.push_str(&format!("#{checksum:08x}"));
         }
         let parts = || self.schema.parts(field);
-        let bases = parts().filter(|part| is_base(part.name())).map(|base| self.base(base));
-        let own = parts().filter(|part| has_members && !is_base(part.name()));
-        let own = own.filter_map(|part| self.typed_member(part));
-        let inside: Vec<String> = bases.chain(own).collect();
-        if inside.is_empty() { text } else { format!("{text}{{{}}}", inside.join(",")) }
-    }
-
-    /// A member with its type, `charge=Charge`, if it is not the one that its values have by themselves.
-    fn typed_member(&self, field: NtupleField<'_>) -> Option<String> {
-        let name = self.member_name(field);
-        let is_word = name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | ':'));
-        if !is_word || self.schema.is_natural(field) {
-            return None;
-        }
-        Some(format!("{name}={}", self.schema.spelled(field, self)?))
-    }
-
-    fn member_name<'f>(&'f self, field: NtupleField<'f>) -> &'f str {
-        (self.name_of)(field.id()).unwrap_or(field.name())
+        let bases: Vec<String> = parts().filter(|part| is_base(part.name())).map(|base| self.base(base)).collect();
+        if bases.is_empty() { text } else { format!("{text}{{{}}}", bases.join(",")) }
     }
 
     /// The same with its own members in the braces.
     fn base(&self, field: NtupleField<'_>) -> String {
-        let class = self.class_of(field, false);
+        let class = self.class(field);
         let own = self.schema.parts(field).filter(|part| !is_base(part.name()));
-        let name = |part| self.typed_member(part).unwrap_or_else(|| self.member_name(part).to_owned());
-        let own: Vec<String> = own.map(name).collect();
+        let own: Vec<&str> = own.map(|part| (self.name_of)(part.id()).unwrap_or(part.name())).collect();
         match class.strip_suffix('}') {
             Some(with_bases) if own.is_empty() => format!("{with_bases}}}"),
             Some(with_bases) => format!("{with_bases},{}}}", own.join(",")),
@@ -151,10 +128,6 @@ fn code_of(primitive: Primitive) -> i32 {
         Primitive::UInt64 => UNSIGNED_LONG,
         other => other.type_code(),
     }
-}
-
-fn is_of_floats(encoding: Encoding) -> bool {
-    matches!(encoding, Encoding::Plain(Primitive::Float32) | Encoding::Split(Primitive::Float32))
 }
 
 /// True for a record of a class.
@@ -197,23 +170,10 @@ impl Schema {
         field.children().iter().filter_map(|&child| self.field_of(child))
     }
 
-    /// How the numbers of a field are stored.
-    fn encoding_of(&self, field: NtupleField<'_>) -> Option<Encoding> {
-        field.columns().first().and_then(|&column| self.column_of(column)?.column_type.encoding)
-    }
-
-    /// True for a field of the type that its values have if nobody asks for another one.
-    fn is_natural(&self, field: NtupleField<'_>) -> bool {
-        let name = field.type_name();
-        let is_number = (primitive_of(name).is_some() || name == "std::string") && field.type_alias().is_empty();
-        let is_packed =
-            matches!(self.encoding_of(field), Some(Encoding::Truncated { .. } | Encoding::Quantized { .. }));
-        match name.split_once('<').map_or(name, |(template, _)| template) {
-            "" => true,
-            "std::vector" | "std::array" | "std::optional" => self.parts(field).all(|part| self.is_natural(part)),
-            "std::map" => self.parts(field).all(|pair| self.parts(pair).all(|part| self.is_natural(part))),
-            _ => is_number && !is_packed && !matches!(name, BYTE | "char"),
-        }
+    /// True for a field whose numbers are stored as `float`.
+    fn is_of_floats(&self, field: NtupleField<'_>) -> bool {
+        let encoding = field.columns().first().and_then(|&column| self.column_of(column)?.column_type.encoding);
+        matches!(encoding, Some(Encoding::Plain(Primitive::Float32) | Encoding::Split(Primitive::Float32)))
     }
 
     fn spelled(&self, field: NtupleField<'_>, how: &dyn Spelling) -> Option<String> {
@@ -416,12 +376,8 @@ mod tests {
         assert_eq!(codes, [3, 300, 300, 300, 3, 300, 14, 24]);
         let name_of = |_: FieldId| None;
         let asked = |id| schema.asked_type(FieldId(id), &name_of);
-        let track = "Track#94cbac2d{chi=double}";
-        let members = format!(
-            "tracks=std::vector<{track}>,vv=std::vector<std::vector<std::byte>>,color=Color,bits=std::bitset<8>"
-        );
-        assert_eq!(asked(0), format!("Muon#{:08x}{{Particle#c13c7188{{pt,eta}},{members}}}", infos[0].checksum));
-        assert_eq!(asked(5), format!("std::vector<{track}>"));
+        assert_eq!(asked(0), format!("Muon#{:08x}{{Particle#c13c7188{{pt,eta}}}}", infos[0].checksum));
+        assert_eq!(asked(5), "std::vector<Track#94cbac2d>");
         assert_eq!(asked(12), "std::map<std::int32_t,float>");
         assert_eq!(asked(21), "std::bitset<8>");
         assert_eq!(asked(25), "Vers@3#0029a938");

@@ -31,9 +31,8 @@ use arrowroot_format::rntuple::{
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::{Error, Result};
 
-use crate::field_type::FieldType;
+use super::field_type::FieldType;
 use crate::settings::{ColumnLayout, NumberEncoding, Precision};
-use crate::unique::Unique;
 
 /// How the values of a field become elements of columns.
 #[derive(Debug, Clone)]
@@ -64,6 +63,15 @@ pub(super) enum Node {
     Optional { ends: ColumnId, item: Box<Node> },
     /// Lists of one value each, or of none where a variant is none of its alternatives.
     Present { ends: ColumnId, item: Box<Node> },
+}
+
+/// The parts of the items of a list that must differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unique {
+    /// The items, of a set.
+    Items,
+    /// The first members, of a map.
+    Keys,
 }
 
 /// Adds the fields and columns of a column of the table. `is_compressed`: the bytes of numbers are split then, as ROOT does, if the
@@ -157,10 +165,6 @@ fn type_name(data_type: &DataType, is_untyped: bool) -> Option<String> {
         }
         DataType::Struct(_) | DataType::Nothing | DataType::Link => return None,
     })
-}
-
-fn member_path(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 pub(super) struct Adding<'s> {
@@ -292,11 +296,6 @@ impl Adding<'_> {
         self.member_called(name, path, name, data_type, inside)
     }
 
-    /// True if somebody asks for the type of a member of the struct at a path.
-    pub(super) fn is_asked(&self, path: &str, name: &str) -> bool {
-        self.types.contains_key(&member_path(path, name))
-    }
-
     /// The same with another name for its field.
     pub(super) fn member_called(
         &mut self,
@@ -306,7 +305,7 @@ impl Adding<'_> {
         data_type: &DataType,
         inside: Around,
     ) -> Result<Node> {
-        let path = member_path(path, name);
+        let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         self.member(Member { name: &stored_name(field), title: "", path: &path }, data_type, inside)
     }
 
@@ -346,20 +345,16 @@ impl Adding<'_> {
         self.schema.add_column(NtupleColumn { range, ..NtupleColumn::new(column_type, field) })
     }
 
-    /// The encoding that the precision of the column asks for, or that of a type in it if the column says none.
-    pub(super) fn with_precision(&self, of_type: Precision) -> Option<Encoding> {
-        match if self.precision == Precision::Exact { of_type } else { self.precision } {
-            Precision::Truncated(bits) => Some(Encoding::Truncated { bits }),
-            Precision::Quantized { bits, min, max } => Some(Encoding::Quantized { bits, min, max }),
-            _ => None,
-        }
-    }
-
     /// Source: the default column representations of `RField` (ROOT 6.40).
     pub(super) fn encoding(&self, primitive: Primitive) -> Encoding {
-        let is_float = matches!(primitive, Primitive::Float32 | Primitive::Float64);
-        if let Some(encoding) = self.with_precision(Precision::Exact).filter(|_| is_float) {
-            return encoding;
+        match (primitive, self.precision) {
+            (Primitive::Float32 | Primitive::Float64, Precision::Truncated(bits)) => {
+                return Encoding::Truncated { bits };
+            }
+            (Primitive::Float32 | Primitive::Float64, Precision::Quantized { bits, min, max }) => {
+                return Encoding::Quantized { bits, min, max };
+            }
+            _ => {}
         }
         match primitive {
             _ if !self.is_split || primitive.stored_bytes() == 1 => Encoding::Plain(primitive),

@@ -30,6 +30,7 @@ mod checks;
 mod copied;
 mod distinct;
 mod elements;
+mod field_type;
 mod fields;
 mod late;
 mod metadata;

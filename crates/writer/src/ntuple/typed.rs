@@ -1,13 +1,12 @@
 //! Fields of types that were asked for.
 
-use arrowroot_arrow::stored::stored_name;
 use arrowroot_format::column::{DataType, Name};
 use arrowroot_format::rntuple::{ColumnType, FieldDescription, NO_CLASS_VERSION, NtupleColumn, Role, number_type_name};
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::{Error, Result};
 
-use super::fields::{Adding, Around, ITEM, Member, Node};
-use crate::field_type::{BYTE, CHAR, FieldType, Kind, LISTS, MAPS, Named};
+use super::field_type::{BYTE, CHAR, FieldType, Kind, Named};
+use super::fields::{Adding, Around, ITEM, Member, Node, Unique};
 
 impl Adding<'_> {
     /// Adds a field of a type.
@@ -49,11 +48,6 @@ impl Adding<'_> {
                     BYTE => Node::Numbers { column: self.schema.add_column(NtupleColumn::new(ColumnType::BYTE, id))? },
                     _ => self.number(id, *primitive)?,
                 }
-            }
-            (DataType::Primitive(primitive), Kind::Reduced(of, _, precision)) if primitive == of => {
-                let id = self.schema.add_field(&field)?;
-                let encoding = self.with_precision(*precision).unwrap_or_else(|| self.encoding(*primitive));
-                Node::Numbers { column: self.column(id, encoding)? }
             }
             (DataType::Primitive(Primitive::Float64), Kind::Double32) => {
                 let id = self.schema.add_field(&field)?;
@@ -164,7 +158,6 @@ impl Adding<'_> {
             let field = FieldDescription::new(&name, &base.class.name, Role::Record, inside.parent);
             nodes.extend(self.class(field, &base.class, Some(&base.members), class, inside)?);
         }
-        let mut n_typed = 0;
         let n_own = own.map_or(class.members.len() - class.n_taken, <[String]>::len);
         for number in 0..n_own {
             let next = class.members.get(class.n_taken);
@@ -179,23 +172,9 @@ impl Adding<'_> {
                 return Err(Error::unsupported(0, what));
             };
             class.n_taken += 1;
-            let wanted = named.types.iter().find(|(typed, _)| **typed == **name).map(|(_, wanted)| wanted);
             // Members of bases that others hide have these before them in Arrow: `Left::Common::x`.
             let own_name = if own.is_some() { name.rsplit("::").next().unwrap_or(name) } else { name };
-            n_typed += usize::from(wanted.is_some());
-            // A path says more than the class does.
-            nodes.push(match wanted.filter(|_| !self.is_asked(class.path, name)) {
-                Some(wanted) => {
-                    let at = Member { name: &stored_name(own_name), title: "", path: class.path };
-                    self.typed(at, member, wanted, inside)?
-                }
-                None => self.member_called(own_name, class.path, name, member, inside)?,
-            });
-        }
-        if n_typed < named.types.len() {
-            let names: Vec<&str> = named.types.iter().map(|(name, _)| name.as_str()).collect();
-            let what = format!("{names:?} in {}: not all are members of its own, once", named.name);
-            return Err(Error::unsupported(0, what));
+            nodes.push(self.member_called(own_name, class.path, name, member, inside)?);
         }
         Ok(nodes)
     }
@@ -225,7 +204,7 @@ struct Class<'m> {
 impl FieldType {
     /// True for what an atomic value may be.
     fn is_single(&self) -> bool {
-        matches!(self.kind, Kind::Number(..) | Kind::Reduced(..) | Kind::Double32 | Kind::Named(_))
+        matches!(self.kind, Kind::Number(..) | Kind::Double32 | Kind::Named(_))
     }
 
     /// The name that it was used by, where another stands for its type.
@@ -242,12 +221,21 @@ impl FieldType {
             }
         }
     }
+
+    /// The parts that must differ.
+    fn unique(&self) -> Option<Unique> {
+        match self.kind {
+            Kind::Set { is_unique: true, .. } => Some(Unique::Items),
+            Kind::Map { is_unique: true, .. } => Some(Unique::Keys),
+            _ => None,
+        }
+    }
 }
 
 impl Named {
     /// True if nothing is said that a class alone has.
     fn is_enumeration(&self) -> bool {
-        self.version.is_none() && self.checksum.is_none() && self.bases.is_empty() && self.types.is_empty()
+        self.version.is_none() && self.checksum.is_none() && self.bases.is_empty()
     }
 }
 
@@ -265,14 +253,16 @@ fn refusal(data_type: &DataType, wanted: &FieldType) -> Error {
 
 /// The kind of values, and the types that they may have.
 fn possible(data_type: &DataType) -> (String, String) {
+    const LISTS: &str = "std::vector<T>, ROOT::RVec<T>, std::set<T>, std::unordered_set<T>, std::multiset<T>, \
+                         std::unordered_multiset<T>";
+    const MAPS: &str = "std::map<K,V>, std::unordered_map<K,V>, std::multimap<K,V>, std::unordered_multimap<K,V>";
     let (what, possible) = match data_type {
         DataType::Primitive(primitive) => {
             let name = number_type_name(*primitive).unwrap_or_default();
             let more = match primitive {
                 Primitive::Int8 => ", char, an enumeration",
                 Primitive::UInt8 => ", std::byte, an enumeration",
-                Primitive::Float32 => ", float@Real32Trunc:16, float@Real32Quant:12[0,1]",
-                Primitive::Float64 => ", Double32_t, double@Real32Trunc:16, double@Real32Quant:12[0,1]",
+                Primitive::Float64 => ", Double32_t",
                 other if is_integer(*other) => ", an enumeration",
                 _ => "",
             };

@@ -78,7 +78,7 @@ pub(super) fn has_offsets(element: &ElementBranch, entry_size: EntrySize) -> boo
 pub(super) fn part_of(element: &ElementBranch, counter: Option<BranchId>) -> ElementPart {
     let (class_name, checksum, class_version) = match &element.class {
         ElementClassName::Described(class) => (class.name.clone(), class.checksum, i32::from(class.version)),
-        ElementClassName::Container(name) => (name.clone(), vector_checksum(name), VECTOR_CLASS_VERSION),
+        ElementClassName::Vector(name) => (name.clone(), vector_checksum(name), VECTOR_CLASS_VERSION),
     };
     ElementPart {
         class_name,

@@ -3,32 +3,27 @@
 use arrowroot_format::rntuple::number_type_name;
 use arrowroot_format::streamer::Primitive;
 
-use crate::settings::Precision;
-use crate::unique::Unique;
-
 /// Names of types are no longer.
 const MAX_NAME_BYTES: usize = 1 << 16;
 /// Types inside each other.
 const MAX_DEPTH: usize = 32;
 
 /// A C++ type.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct FieldType {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FieldType {
     /// Its template, or kind.
-    pub(crate) kind: Kind,
+    pub(super) kind: Kind,
     /// The types in it.
-    pub(crate) arguments: Vec<FieldType>,
+    pub(super) arguments: Vec<FieldType>,
     /// The size of an array or a bitset.
-    pub(crate) size: u32,
+    pub(super) size: u32,
 }
 
 /// A template of the standard library, or a type without arguments.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Kind {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
     /// A number, by the name that fields have.
     Number(Primitive, &'static str),
-    /// `float` or `double` of reduced precision, as `float@Real32Trunc:16` has it.
-    Reduced(Primitive, &'static str, Precision),
     /// `Double32_t`: a double that is stored as a float.
     Double32,
     Text,
@@ -57,25 +52,23 @@ pub(crate) enum Kind {
 }
 
 /// A class or an enumeration.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Named {
-    pub(crate) name: String,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) name: String,
     /// Its version, as `Muon@3` has it; `None` for a class without one.
-    pub(crate) version: Option<u32>,
+    pub(super) version: Option<u32>,
     /// Its checksum, as `Muon@3#1f0c9b2e` has it.
-    pub(crate) checksum: Option<u32>,
+    pub(super) checksum: Option<u32>,
     /// Its base classes, as `Muon{Particle{pt, eta}}` has them.
-    pub(crate) bases: Vec<Base>,
-    /// The types of own members, as `Muon{charge=Charge}` has them.
-    pub(crate) types: Vec<(String, FieldType)>,
+    pub(super) bases: Vec<Base>,
 }
 
 /// A base class.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Base {
-    pub(crate) class: Named,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Base {
+    pub(super) class: Named,
     /// The names of its own members, without those of its bases.
-    pub(crate) members: Vec<String>,
+    pub(super) members: Vec<String>,
 }
 
 /// The templates: as people write them, without `std::`, and how many arguments they have (0: any number).
@@ -157,20 +150,15 @@ const PRIMITIVES: [Primitive; 11] = [
     Primitive::Float32,
     Primitive::Float64,
 ];
-/// The types of lists of any length, and of maps.
-pub(crate) const LISTS: &str = "std::vector<T>, ROOT::RVec<T>, std::set<T>, std::unordered_set<T>, std::multiset<T>, \
-                                std::unordered_multiset<T>";
-pub(crate) const MAPS: &str =
-    "std::map<K,V>, std::unordered_map<K,V>, std::multimap<K,V>, std::unordered_multimap<K,V>";
-pub(crate) const CHAR: &str = "char";
-pub(crate) const BYTE: &str = "std::byte";
+pub(super) const CHAR: &str = "char";
+pub(super) const BYTE: &str = "std::byte";
 
 impl FieldType {
     /// Reads the name of a type.
     ///
     /// # Errors
     /// The fault, and what there is.
-    pub(crate) fn parse(text: &str) -> Result<FieldType, String> {
+    pub(super) fn parse(text: &str) -> Result<FieldType, String> {
         if text.len() > MAX_NAME_BYTES {
             return Err(format!("a name of {} bytes: {MAX_NAME_BYTES} at most", text.len()));
         }
@@ -181,9 +169,9 @@ impl FieldType {
     }
 
     /// The name that an RNTuple has of it.
-    pub(crate) fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         let template = match &self.kind {
-            Kind::Number(_, name) | Kind::Reduced(_, name, _) => return (*name).to_owned(),
+            Kind::Number(_, name) => return (*name).to_owned(),
             Kind::Double32 => return "double".to_owned(),
             Kind::Text => return "std::string".to_owned(),
             Kind::Named(named) => return named.name.clone(),
@@ -199,17 +187,8 @@ impl FieldType {
         format!("{template}<{}>", arguments.join(","))
     }
 
-    /// The parts that must differ.
-    pub(crate) fn unique(&self) -> Option<Unique> {
-        match self.kind {
-            Kind::Set { is_unique: true, .. } => Some(Unique::Items),
-            Kind::Map { is_unique: true, .. } => Some(Unique::Keys),
-            _ => None,
-        }
-    }
-
     /// The type of the items of a map.
-    pub(crate) fn pair(&self) -> FieldType {
+    pub(super) fn pair(&self) -> FieldType {
         FieldType { kind: Kind::Pair, arguments: self.arguments.clone(), size: 0 }
     }
 }
@@ -231,11 +210,9 @@ impl Parser<'_> {
             && self.takes('{')
         {
             let members = self.bases(named)?;
-            let untyped = members.iter().find(|member| named.types.iter().all(|(typed, _)| typed != *member));
-            if let Some(member) = untyped {
+            if let Some(member) = members.first() {
                 return Err(format!(
-                    "{member:?} in {}: its own members are not listed, but where they have types, as in \
-                     Muon{{Particle{{pt}},charge=Charge}}",
+                    "{member:?} in {}: its own members are not listed, as in Muon{{Particle{{pt}}}}",
                     named.name
                 ));
             }
@@ -244,7 +221,7 @@ impl Parser<'_> {
         Ok(found)
     }
 
-    /// The base classes of a class, up to the closing brace, and the types of members; returns the members beside them.
+    /// The base classes of a class, up to the closing brace; returns the members beside them.
     fn bases(&mut self, named: &mut Named) -> Result<Vec<String>, String> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -260,9 +237,6 @@ impl Parser<'_> {
             } else if word.is_empty() {
                 return Err(format!("no }} behind the bases of {}", named.name));
             } else {
-                if self.takes('=') {
-                    named.types.push((word.clone(), self.field_type()?));
-                }
                 members.push(word);
             }
             self.takes(',');
@@ -271,11 +245,9 @@ impl Parser<'_> {
         Ok(members)
     }
 
-    /// Letters, digits and colons, with single spaces between words, and what brackets hold at its end.
+    /// Letters, digits and colons, with single spaces between words.
     fn word(&mut self) -> String {
-        let end = self.rest.find(['<', '>', ',', '{', '}', '=', '[']).unwrap_or(self.rest.len());
-        let is_bracket = self.rest[end..].starts_with('[');
-        let end = if is_bracket { self.rest.find(']').map_or(self.rest.len(), |end| end + 1) } else { end };
+        let end = self.rest.find(['<', '>', ',', '{', '}']).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
         word.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
@@ -342,11 +314,6 @@ fn plain(name: &str) -> Result<FieldType, String> {
     if let Some((primitive, _)) = NUMBERS.iter().find(|(_, alias)| *alias == name) {
         return of(Kind::Number(*primitive, number_type_name(*primitive).unwrap_or_default()));
     }
-    if let Some((number, stored)) = name.split_once('@')
-        && let Kind::Number(primitive @ (Primitive::Float32 | Primitive::Float64), name) = plain(number)?.kind
-    {
-        return of(Kind::Reduced(primitive, name, reduced(stored)?));
-    }
     match name {
         "char" | "Char_t" => of(Kind::Number(Primitive::Int8, CHAR)),
         "std::byte" | "byte" => of(Kind::Number(Primitive::UInt8, BYTE)),
@@ -354,25 +321,6 @@ fn plain(name: &str) -> Result<FieldType, String> {
         "std::string" | "string" => of(Kind::Text),
         _ => of(Kind::Named(Named::parse(name)?)),
     }
-}
-
-/// The precision of a number: `Real32Trunc:16`, `Real32Quant:12[0,1]`.
-fn reduced(text: &str) -> Result<Precision, String> {
-    let parse = || {
-        let (kind, rest) = text.split_once(':')?;
-        let (bits, range) = rest.split_once('[').map_or((rest, None), |(bits, range)| (bits, Some(range)));
-        let bits = bits.parse().ok()?;
-        match (kind, range) {
-            ("Real32Trunc", None) => Some(Precision::Truncated(bits)),
-            ("Real32Quant", Some(range)) => {
-                let (min, max) = range.strip_suffix(']')?.split_once(',')?;
-                let [min, max]: [f64; 2] = [min.trim().parse().ok()?, max.trim().parse().ok()?];
-                (min < max && (max - min).is_finite()).then_some(Precision::Quantized { bits, min, max })
-            }
-            _ => None,
-        }
-    };
-    parse().ok_or_else(|| format!("{text:?} is no precision of a number: Real32Trunc:16, Real32Quant:12[0,1]"))
 }
 
 impl Named {
@@ -402,7 +350,7 @@ impl Named {
                  std::string, the templates of the standard library, or the name of a class or an enumeration"
             ));
         }
-        Ok(Named { name: name.to_owned(), version, checksum, bases: Vec::new(), types: Vec::new() })
+        Ok(Named { name: name.to_owned(), version, checksum, bases: Vec::new() })
     }
 }
 
@@ -423,9 +371,6 @@ mod tests {
             ("std::variant<std::monostate_like, char>", "std::variant<std::monostate_like,char>"),
             ("std::tuple<std::byte,std::unique_ptr<ns::Muon@3#1f>>", "std::tuple<std::byte,std::unique_ptr<ns::Muon>>"),
             ("std::pair<D{B@1{A{x}, y}}, int>", "std::pair<D,std::int32_t>"),
-            ("std::pair<D{B{x=std::set<int>},y=C{z=E}}, int>", "std::pair<D,std::int32_t>"),
-            ("vector<float@Real32Quant:12[-1,1e3]>", "std::vector<float>"),
-            ("Double_t@Real32Trunc:16", "double"),
         ] {
             let found = FieldType::parse(asked).map(|found| found.name());
             match expected.contains("monostate_like") {
@@ -449,11 +394,6 @@ mod tests {
             ("D{x}", "its own members are not listed"),
             ("D{B{x", "no } behind the bases of B"),
             ("float{B{x}}", "behind a type"),
-            ("D{x=}", "is no type of a field"),
-            ("float@Real32Quant:12[1,0]", "is no precision of a number"),
-            ("float@Real32Quant:12[0", "is no precision of a number"),
-            ("float@Real32Trunc:300", "is no precision of a number"),
-            ("int@Real32Trunc:16", "is no type of a field"),
         ] {
             let error = FieldType::parse(asked).unwrap_err();
             assert!(error.contains(told), "{asked}: {error}");
