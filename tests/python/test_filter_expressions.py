@@ -282,6 +282,22 @@ def test_a_list_that_is_null_makes_null_of_any_other():
     assert mask_of("any(o > p) || true") == [True] * 6
     assert mask_of("len(p[o > 0]) >= 0") == [True, False, True, True, False, True]
     assert mask_of("sum(o * p) != 99") == [True, False, True, True, False, True]
+    for text, (first, third, fourth, last) in {
+        "len(first(o))": (1, 0, 0, 1),
+        "len(second(o, 3))": (0, 0, 0, 0),
+        "len(first(o, p))": (4, 0, 1, 4),
+        "len(second(p, o))": (4, 0, 1, 4),
+        "sum(second(p, o))": (-2, 0, 7, 6),
+        "sum(len(per(o, p)))": (4, 0, 1, 4),
+        "len(sum(per(p, o)))": (2, 0, 1, 2),
+        "len(per(p, o)[0])": (2, None, 1, 2),
+        "len(Concatenate(o, p))": (4, 0, 2, 4),
+        "sum(Concatenate(p, o))": (6, 0, 8, 10),
+    }.items():
+        expected = [first, None, third, fourth, None, last]
+        assert mask_of(f"is_null({text})") == [one is None for one in expected], text
+        for n in (-2, 0, 1, 2, 4, 6, 7, 8, 10):
+            assert mask_of(f"{text} == {n}") == [one == n for one in expected], text
 
 
 def test_a_mean_passes_over_nulls():

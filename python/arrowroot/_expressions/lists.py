@@ -171,7 +171,7 @@ def aligned(values: list[Items]) -> tuple[list[Any], Array | None, tuple[Level, 
 
     A value of an entry meets every item of its list. Raises: Problem if lists differ in length.
     """
-    values = _equally_null(values)
+    values = equally_null(values)
     deepest = max(values, key=lambda value: (len(value.levels), not value.is_constant))
     data = []
     valid: Array | None = None
@@ -188,20 +188,20 @@ def aligned(values: list[Items]) -> tuple[list[Any], Array | None, tuple[Level, 
                     one = np.repeat(one, repeats)
                 its_valid = None if its_valid is None else np.repeat(its_valid, repeats)
         data.append(one)
-        valid = _both(valid, its_valid)
+        valid = both(valid, its_valid)
     if valid is not None and valid.ndim == 0 and not deepest.is_constant:
         valid = np.broadcast_to(valid, (len(deepest.data),))  # a constant that is null
     return data, valid, levels
 
 
-def _equally_null(values: list[Items]) -> list[Items]:
+def equally_null(values: list[Items]) -> list[Items]:
     """Make a list null in all values if it is null in one. The result is null, however long the other lists are."""
     values = list(values)
     for depth in range(max(len(value.levels) for value in values)):
         known: Array | None = None
         for value in values:
             if len(value.levels) > depth:
-                known = _both(known, value.levels[depth].valid)
+                known = both(known, value.levels[depth].valid)
         for index, value in enumerate(values):
             if known is None or len(value.levels) <= depth:
                 continue
@@ -214,7 +214,7 @@ def _equally_null(values: list[Items]) -> list[Items]:
     return values
 
 
-def _both(one: Array | None, other: Array | None) -> Array | None:
+def both(one: Array | None, other: Array | None) -> Array | None:
     """Return the mask of what is valid in both."""
     if one is None or other is None:
         return other if one is None else one
@@ -229,7 +229,7 @@ def _common(levels: tuple[Level, ...], others: tuple[Level, ...]) -> tuple[Level
             lengths = f"{one[row + 1] - one[row]} and {other[row + 1] - other[row]} items"
             raise Problem(f"the lists on both sides have {lengths}", row)
     common = [
-        Level(one.ends, _both(one.valid, other.valid)) for one, other in zip(levels, others, strict=False)
+        Level(one.ends, both(one.valid, other.valid)) for one, other in zip(levels, others, strict=False)
     ]
     return (*common, *levels[len(common) :])
 
@@ -420,7 +420,7 @@ def _one_like(data: Any) -> Any:
 def _where(of: Items, condition: Items) -> Items:
     if len(of.levels) != len(condition.levels):
         raise Problem("the condition must have one value for each item of the list")
-    of, condition = _equally_null([of, condition])
+    of, condition = equally_null([of, condition])
     of = of._replace(levels=_common(of.levels, condition.levels))
     keeps = condition.data if condition.valid is None else condition.data & condition.valid
     return Items(*_kept(of, keeps))
@@ -554,4 +554,4 @@ def _counted(function: str, of: Items) -> Items:
     has_unknown = None if of.valid is None else number(~known) > 0
     result, decided = (n_true > 0, n_true > 0) if function == "any" else (n_false == 0, n_false > 0)
     is_known = None if has_unknown is None else decided | ~has_unknown
-    return Items(result, _both(is_known, is_there), of.levels[:-1])
+    return Items(result, both(is_known, is_there), of.levels[:-1])

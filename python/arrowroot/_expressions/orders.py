@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from arrowroot._expressions.choices import choose
-from arrowroot._expressions.lists import Array, Items, Level, Problem, aligned, ends_of, item, take
+from arrowroot._expressions.lists import (
+    Array,
+    Items,
+    Level,
+    Problem,
+    aligned,
+    both,
+    ends_of,
+    equally_null,
+    item,
+    take,
+)
 
 
 def order(function: str, of: Items) -> Items:
@@ -82,10 +93,10 @@ def taken(of: Items, chosen: Items) -> Items:
 
 
 def concatenated(one: Items, other: Items) -> Items:
-    """Return the items of a list, and those of another one behind them."""
-    _check_plain("concatenate", [one, other])
+    """Return the items of a list, and those of another one behind them; null if one of the lists is."""
+    (one, other), valid = _plain("concatenate", [one, other])
     counts, others = (np.diff(of.levels[0].ends).astype(np.int64) for of in (one, other))
-    level = Level(ends_of(counts + others))
+    level = Level(ends_of(counts + others), valid)
     place = np.arange(level.ends[-1]) - np.repeat(level.ends[:-1], counts + others)
     behind = place - np.repeat(counts, counts + others)
     sides = [item(of, Items(at, None, (level,))) for of, at in ((one, place), (other, behind))]
@@ -136,27 +147,28 @@ def combined(function: str, values: list[Items], combinations: Combinations) -> 
 
     They come in the order of ROOT's and Awkward's combinations, (0, 1), (0, 2), ..., (1, 2), ...; of two lists, in that
     of a loop over the second one inside of one over the first. "per" has these as lists, one for each item of the first
-    list.
+    list. They are null if one of the lists is.
     """
     is_number = len(values) == 2 and values[1].is_constant and function != "per"
     if is_number and (values[1].kind != "integer" or values[1].data not in (2, 3)):
         raise Problem(f"{function}() is of combinations of 2 or 3 items of a list, or of two lists")
-    lists = values[:1] if is_number else values
-    _check_plain(function, lists)
+    lists, valid = _plain(function, values[:1] if is_number else values)
     if len(lists) == 1:
         n_combined = int(values[1].data) if is_number else 3 if function == "third" else 2
         at, level = combinations.of(lists[0].levels[0].ends, n_combined, PICKED[function])
-        return _picked(lists[0], at, (level,))
-    counts, n_others = (np.diff(value.levels[0].ends).astype(np.int64) for value in values)
+        return _picked(lists[0], at, (level._replace(valid=valid),))
+    counts, n_others = (np.diff(of.levels[0].ends).astype(np.int64) for of in lists)
     n_each = np.repeat(n_others, counts)
     if function == "first":
         at = np.repeat(np.arange(len(n_each)), n_each)
     else:
-        starts = np.repeat(values[1].levels[0].ends[:-1], counts)
+        starts = np.repeat(lists[1].levels[0].ends[:-1], counts)
         at = np.repeat(starts - ends_of(n_each)[:-1], n_each) + np.arange(n_each.sum())
-    inner = Level(ends_of(n_each)) if function == "per" else Level(ends_of(counts * n_others))
-    levels = (values[0].levels[0], inner) if function == "per" else (inner,)
-    return _picked(values[function != "first"], at, levels)
+    if function == "per":
+        levels: tuple[Level, ...] = (Level(lists[0].levels[0].ends, valid), Level(ends_of(n_each)))
+    else:
+        levels = (Level(ends_of(counts * n_others), valid),)
+    return _picked(lists[function != "first"], at, levels)
 
 
 def _picked(of: Items, at: Array, levels: tuple[Level, ...]) -> Items:
@@ -164,9 +176,14 @@ def _picked(of: Items, at: Array, levels: tuple[Level, ...]) -> Items:
     return Items(data, valid, levels)
 
 
-def _check_plain(function: str, values: list[Items]) -> None:
-    """Raise Problem if some are not lists of values, or are null."""
+def _plain(function: str, values: list[Items]) -> tuple[list[Items], Array | None]:
+    """Return lists of values, without the items of those beside a null one, and which entries have all of them.
+
+    Raises: Problem if they are no lists of values.
+    """
     if any(len(value.levels) != 1 for value in values):
         raise Problem(f"{function}() is of lists of values")
-    if any(value.levels[0].valid is not None for value in values):
-        raise Problem(f"{function}() is of lists of which some are null")
+    valid: Array | None = None
+    for value in values:
+        valid = both(valid, value.levels[0].valid)
+    return equally_null(values), valid
