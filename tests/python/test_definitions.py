@@ -204,6 +204,11 @@ def test_functions_of_lists_are_those_of_awkward(tree, events):
         "n + Iteration$": events.n,
         "MaxIf$(pt, eta > 0)": ak.fill_none(ak.max(events.pt[events.eta > 0], axis=1), 0.0),
         "MinIf$(pt, Iteration$ > 0)": ak.fill_none(ak.min(events.pt[:, 1:], axis=1), 0.0),
+        "MinIf$(pt, n > 9)": ak.where(events.n > 9, ak.fill_none(ak.min(events.pt, axis=1), 0.0), 0.0),
+        "MaxIf$(pt - jet[0], n % 2)": ak.where(
+            events.n % 2, ak.fill_none(ak.max(events.pt - ak.firsts(events.jet), axis=1), 0.0), 0.0
+        ),
+        "MaxIf$(pt, q)": ak.fill_none(ak.max(events.pt, axis=1), 0.0),
         "pt[-1]": ak.firsts(events.pt[:, ::-1]),
         "Alt$(pt[2], -1)": ak.fill_none(ak.pad_none(events.pt, 3)[:, 2], -1.0),
         "is_null(pt[1])": ak.num(events.pt) < 2,
