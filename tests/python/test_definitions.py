@@ -93,6 +93,26 @@ def test_a_definition_gives_what_a_file_lacks_a_default(tmp_path):
     assert scan.to_arrow()["x"].to_pylist() == [0, 2, -1, -1]
 
 
+def test_a_list_that_is_null_has_another_one_instead(tmp_path):
+    rows = {"v": [[1, 2], [3]], "w": [[7], [8, 9]]}
+    ar.write(f"{tmp_path}/a.root:t", {name: ak.Array(lists) for name, lists in rows.items()})
+    ar.write(f"{tmp_path}/b.root:t", {"w": ak.Array([np.zeros(0, int), [4, 5]])})
+    files = [tmp_path / "a.root", tmp_path / "b.root"]
+
+    def found(text):
+        return ar.scan(files, "t", ["x"], define={"x": text}, missing="null").to_arrow()["x"].to_pylist()
+
+    assert found("coalesce(v, w)") == [[1, 2], [3], [], [4, 5]]
+    assert found("coalesce(v, v)") == [[1, 2], [3], None, None]
+    assert found("coalesce(v, Take(v, 1))") == [[1, 2], [3], None, None]
+    assert found("coalesce(w, v)") == [[7], [8, 9], [], [4, 5]]
+    assert found("coalesce(v, 0.5 * w)") == [[1, 2], [3], [], [2, 2.5]]
+    assert found("coalesce(w[v - 1], w)") == [[7, None], [8], [], [4, 5]]
+    assert found("coalesce(sum(v), 0)") == [3, 3, 0, 0]
+    with pytest.raises(ar.FilterError, match=r"write coalesce\(v, w\) with another list"):
+        found("coalesce(v, 0)")
+
+
 def test_what_is_written_of_a_column_is_its_definition(tmp_path):
     ar.write(f"{tmp_path}/a.root:t", {"x": np.arange(3, dtype=np.int32), "y": np.arange(3)})
     ar.skim(tmp_path / "a.root", tmp_path / "b.root", define={"x": "x / 2"}, filter="x < 1")

@@ -16,6 +16,8 @@ from arrowroot._expressions.lists import (
     Problem,
     aligned,
     constant,
+    ends_of,
+    item,
     narrowed,
     truth,
     valid_of,
@@ -30,8 +32,30 @@ def is_null(of: Items) -> Items:
 
 
 def coalesce(of: Items, instead: Items) -> Items:
-    """Return the values, and another one for each that is null."""
+    """Return the values, and another one for each that is null; of lists, another list for each that is null.
+
+    Raises: Problem if a list is null, and what is there instead is no list.
+    """
+    if len(of.levels) == len(instead.levels) == 1:
+        of, instead = _beside(of, instead)
+    elif any(level.valid is not None and not level.valid.all() for level in of.levels):
+        raise Problem(
+            "some of the lists are null, and there is no list for each instead: write coalesce(v, w) with another "
+            "list of values, or coalesce of one value, as coalesce(sum(v), 0) or coalesce(v[0], 0)"
+        )
     return choose(Items(valid_of(of), None, of.levels), of, instead)
+
+
+def _beside(of: Items, instead: Items) -> tuple[Items, Items]:
+    """Return the items of lists, and those at the same places of others, which are as long as these where one is null.
+
+    An item that is not there is null.
+    """
+    (ends, valid), (others, its_valid) = of.levels[0], instead.levels[0]
+    counts = np.diff(ends) if valid is None else np.where(valid, np.diff(ends), np.diff(others))
+    level = Level(ends_of(counts), None if valid is None or its_valid is None else valid | its_valid)
+    places = Items(np.arange(level.ends[-1]) - np.repeat(level.ends[:-1], counts), None, (level,))
+    return item(of, places), item(instead, places)
 
 
 def choose(condition: Items, if_true: Items, if_false: Items) -> Items:
