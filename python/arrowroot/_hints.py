@@ -237,14 +237,15 @@ TO_JOIN = {
     "OR": "x > 1 || n > 2",
     "IN": "isin(n, 1, 2, 3)",
     "xor XOR": "(x > 1) != (n > 2)",
-    "is IS": "!isnan(x)",
+    "is IS": "!is_null(x)",
     "between BETWEEN": "x >= 1 && x <= 2",
     "like LIKE": 'contains(text, "a")',
 }
 #: What they have instead of names that are no columns.
 TO_NAME = {
     "LocalEntry$ tdfentry_ entry": "entries=slice(0, 5)  # or Entry$ < 5, with a condition on a column",
-    "None null nullptr nan NaN": "!isnan(x)",
+    "None null nullptr": "is_null(x)",
+    "nan NaN": "!isnan(x)",
 }
 #: And instead of signs, which these patterns find where a filter cannot be understood.
 TO_SIGN = {

@@ -423,6 +423,8 @@ def test_numbers_of_entries_are_those_that_are_delivered(tree):
         ({"a": 3}, "an expression in text, got 3"),
         (["a"], "expected expressions by names"),
         ({"a": "b", "b": "n"}, "no branch 'b'"),
+        ({"a": "n == null"}, r"no branch 'null': write is_null\(x\)"),
+        ({"a": "n is not null"}, r"write !is_null\(x\)"),
         ({"a": "s + 1"}, "define: a: .* is of numbers, not of text"),
         ({"a": "not n == 1"}, "write parentheses"),
         ({"a": "n ^ 2"}, "write x \\*\\* n, or xor"),
