@@ -77,25 +77,25 @@ class Expression:
     def numbers(self) -> Mapping[int, int]:
         """The number of each part of it, by the identity of its node: those that compute the same have the same."""
         found: dict[int, int] = {}
-
-        def number(node: Node) -> int:
-            parts = [number(part) for part in parts_of(node)]
-            own = (value for field, value in zip(node._fields, node, strict=True) if field != "depth")
-            # 1, 1.0 and true are equal, but not in text.
-            key: tuple[object, ...] = (
-                type(node),
-                *(repr(one) for one in own if isinstance(one, str | int | float)),
-                *parts,
-            )
-            if isinstance(node, Name):
-                path, members, expression = self._found[node.name, node.exact]
-                of = (path,) if expression is None else (expression.numbers[id(expression.node)],)
-                key = (Name, *of, *members)
-            found[id(node)] = self._scope.part_numbers.setdefault(key, len(self._scope.part_numbers))
-            return found[id(node)]
-
-        number(self.node)
+        self._number(self.node, found)
         return found
+
+    def _number(self, node: Node, found: dict[int, int]) -> int:
+        """Number the parts of a node, and it. A method, as a function that calls itself would keep the files open."""
+        parts = [self._number(part, found) for part in parts_of(node)]
+        own = (value for field, value in zip(node._fields, node, strict=True) if field != "depth")
+        # 1, 1.0 and true are equal, but not in text.
+        key: tuple[object, ...] = (
+            type(node),
+            *(repr(one) for one in own if isinstance(one, str | int | float)),
+            *parts,
+        )
+        if isinstance(node, Name):
+            path, members, expression = self._found[node.name, node.exact]
+            of = (path,) if expression is None else (expression.numbers[id(expression.node)],)
+            key = (Name, *of, *members)
+        found[id(node)] = self._scope.part_numbers.setdefault(key, len(self._scope.part_numbers))
+        return found[id(node)]
 
     @property
     def only_column(self) -> str | None:
