@@ -182,6 +182,11 @@ def test_an_alias_is_of_the_columns_that_are_read_and_no_definition(tmp_path):
         assert tree.to_arrow(list(names), define=define).to_pydict() == {
             name: expected[name] for name in names
         }
+    assert tree.to_arrow(["behind"], define={"x": "10*x", "behind": "twice"})["behind"].to_pylist() == [
+        0,
+        2,
+        4,
+    ]
     with pytest.raises(ar.InvalidRequestError, match=r"'x' is a definition, too.*filter in text"):
         tree.to_arrow(define=define, filter=pc.field("x") > 1)
 

@@ -181,11 +181,13 @@ def test_lists_that_differ_where_nothing_is_filled_are_no_error(lists, narrowing
         lists.scan().hist({"h": ar.Hist((10, 0, 10), x="v", weight="w")})
 
 
-def test_too_many_combinations_are_an_error(tmp_path):
-    ar.write(f"{tmp_path}/long.root:t", {"v": pa.array([list(range(1000))])})
+@pytest.mark.parametrize("x", ["first(v, 3)", "second(w, w)", "per(w, w)"])
+def test_too_many_combinations_are_an_error(tmp_path, x):
+    lists = {"v": pa.array([list(range(1000))]), "w": pa.array([list(range(10_001))])}
+    ar.write(f"{tmp_path}/long.root:t", lists)
     scan = ar.scan(f"{tmp_path}/long.root", "t")
     with pytest.raises(ar.FilterError, match="more than 100,000,000 combinations"):
-        scan.hist({"h": ar.Hist((10, 0, 10), x="first(v, 3)")})
+        scan.hist({"h": ar.Hist((10, 0, 10), x=x)})
 
 
 def test_nulls_of_entries_that_a_cut_leaves_out_are_no_error(lists):

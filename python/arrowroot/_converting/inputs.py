@@ -247,10 +247,11 @@ class _Rows:
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read some columns of the chosen entries. Raises: FilterError."""
         from arrowroot._api.outputs import Outputs
-        from arrowroot._passes.computed import computed
+        from arrowroot._passes.computed import Computing
 
         condition = self._filter
         outputs = Outputs({name: self._outputs[name] for name in names})
+        computing = Computing(outputs.columns, outputs.needed_where)
         schema = pa.schema([self.schema.field(name) for name in names], self.schema.metadata)
         needed = list(dict.fromkeys([*outputs.needed, *(condition.columns if condition else ())]))
         first = 0
@@ -262,7 +263,7 @@ class _Rows:
                 if condition is not None:
                     piece, rows = _filtered(piece, condition, outputs.needed, first + start)
                 if len(rows):
-                    yield computed(piece, outputs.columns, schema, (rows + first + start).__getitem__)
+                    yield computing.batch(piece, schema, (rows + first + start).__getitem__)
             first += batch.num_rows
             if first >= self.range.stop:
                 return

@@ -105,8 +105,6 @@ def concatenated(one: Items, other: Items) -> Items:
 
 #: Which item of each combination a function gives.
 PICKED = {"first": 0, "second": 1, "third": 2}
-
-
 #: In all lists of a batch: some gigabytes.
 _MOST_COMBINATIONS = 100_000_000
 
@@ -133,13 +131,17 @@ def _combinations(ends: Array, n_combined: int, which: int) -> tuple[Array, Leve
     n_each = counts
     for position in range(1, n_combined):
         n_each = n_each * (counts - position) // (position + 1)
-        if np.sum(n_each, dtype=np.float64) > _MOST_COMBINATIONS:
-            raise Problem(f"the lists have more than {_MOST_COMBINATIONS:,} combinations in a batch")
+        _check_number(n_each)
         # Each combination so far goes on with all items behind its last one.
         n_after = behind[last] - last - 1
         last = np.repeat(last + 1 - ends_of(n_after)[:-1], n_after) + np.arange(n_after.sum())
         at = last if position <= which else np.repeat(at, n_after)
     return at, Level(ends_of(n_each))
+
+
+def _check_number(n_each: Array) -> None:
+    if np.sum(n_each, dtype=np.float64) > _MOST_COMBINATIONS:
+        raise Problem(f"the lists have more than {_MOST_COMBINATIONS:,} combinations in a batch")
 
 
 def combined(function: str, values: list[Items], combinations: Combinations) -> Items:
@@ -158,6 +160,7 @@ def combined(function: str, values: list[Items], combinations: Combinations) -> 
         at, level = combinations.of(lists[0].levels[0].ends, n_combined, PICKED[function])
         return _picked(lists[0], at, (level._replace(valid=valid),))
     counts, n_others = (np.diff(of.levels[0].ends).astype(np.int64) for of in lists)
+    _check_number(counts * n_others)
     n_each = np.repeat(n_others, counts)
     if function == "first":
         at = np.repeat(np.arange(len(n_each)), n_each)

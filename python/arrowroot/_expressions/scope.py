@@ -110,8 +110,12 @@ class Expression:
         from arrowroot._expressions import lists
 
         path, members, expression = self._found[name.name, name.exact]
-        of_tree = rows.column if path else lambda _: rows.entries()
-        value = of_tree(path) if expression is None else rows.definition(expression)
+        if expression is not None:
+            value = rows.definition(expression)
+        elif path:
+            value = rows.column(path)
+        else:
+            value = rows.entries()
         for member in members:
             value = lists.member(value, member)
         return value

@@ -83,12 +83,9 @@ class Hist:
 
     @property
     def of_whole_numbers(self) -> list[str]:
-        """Those of them whose axes have a bin for each whole number: ``Integer``, ``IntCategory`` and ``Boolean``."""
-        names = ("Integer", "IntCategory", "Boolean")
-        kinds = [{kind.__name__ for kind in type(axis).__mro__} for axis in self.axes]
-        return [
-            name for name, kind in zip(self.coordinates, kinds, strict=True) if not kind.isdisjoint(names)
-        ]
+        """The coordinates whose axes have a bin for each whole number: ``Integer``, ``IntCategory``, ``Boolean``."""
+        axes = zip(self.coordinates, self.axes, strict=True)
+        return [name for name, axis in axes if hasattr(axis, "traits") and not axis.traits.continuous]
 
     def fills(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield each variation, the nominal one first, and its expressions."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     #: Conditions by the names of the columns that are needed only where one of them holds.
     NeededWhere: TypeAlias = Mapping[str, Sequence[str]]
 
-_EVERYWHERE: NeededWhere = {}
-
 
 def computed_schema(read: pa.Schema, outputs: Mapping[str, Expression | None], scope: Scope) -> pa.Schema:
     """Return the schema of outputs, of that of the columns that they need. ``outputs``: as of :class:`Computed`."""
@@ -46,31 +44,32 @@ def computed_schema(read: pa.Schema, outputs: Mapping[str, Expression | None], s
     return pa.schema(fields, read.metadata)
 
 
-def computed(
-    read: pa.RecordBatch,
-    outputs: Mapping[str, Expression | None],
-    schema: pa.Schema,
-    entry_of: Callable[[Any], Any],
-    needed_where: NeededWhere = _EVERYWHERE,
-) -> pa.RecordBatch:
-    """Return a batch of outputs, of one of the columns that they need.
+class Computing:
+    """Computes outputs, batch after batch."""
 
-    entry_of: as of ``Filter.mask``. needed_where: see :class:`Computed`.
+    def __init__(self, outputs: Mapping[str, Expression | None], needed_where: NeededWhere) -> None:
+        """See :class:`Computed`."""
+        self._outputs = outputs
+        self._expressions = {name: one for name, one in outputs.items() if one is not None}
+        self._needed_where = needed_where
+        self._shared = parts_needed_again(self._expressions.values())
 
-    Raises: FilterError for values that cannot be computed.
-    """
-    import pyarrow as pa
+    def batch(
+        self, read: pa.RecordBatch, schema: pa.Schema, entry_of: Callable[[Any], Any]
+    ) -> pa.RecordBatch:
+        """Return a batch of the outputs, of one of the columns that they need; ``entry_of``: as of ``Filter.mask``.
 
-    expressions = {name: one for name, one in outputs.items() if one is not None}
-    batch = _ComputedBatch(
-        Rows(read, entry_of, parts_needed_again(expressions.values())), expressions, needed_where
-    )
-    columns = []
-    for name, expression in outputs.items():
-        path = name if expression is None else expression.only_column
-        kind = schema.field(name).type
-        columns.append(batch.column(name, kind) if path is None else read.column(path))
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+        Raises: FilterError for values that cannot be computed.
+        """
+        import pyarrow as pa
+
+        batch = _ComputedBatch(Rows(read, entry_of, self._shared), self._expressions, self._needed_where)
+        columns = []
+        for name, expression in self._outputs.items():
+            path = name if expression is None else expression.only_column
+            kind = schema.field(name).type
+            columns.append(batch.column(name, kind) if path is None else read.column(path))
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 class _Some(NamedTuple):
@@ -150,7 +149,7 @@ class Computed:
         outputs: Mapping[str, Expression | None],
         scope: Scope,
         entries: EntrySet,
-        needed_where: NeededWhere = _EVERYWHERE,
+        needed_where: NeededWhere,
     ) -> None:
         """Take a pass over all columns that are needed.
 
@@ -162,7 +161,7 @@ class Computed:
         self._outputs = outputs
         self._scope = scope
         self._entries = entries
-        self._needed_where = needed_where
+        self._computing = Computing(outputs, needed_where)
         self._n_delivered = 0
         self._n_last = 0
         self._schema: pa.Schema | None = None
@@ -189,7 +188,7 @@ class Computed:
         read = import_batch(batch, self._source)
         self._n_last = read.num_rows
         self._n_delivered += read.num_rows
-        return computed(read, self._outputs, schema, self._entry_of, self._needed_where)
+        return self._computing.batch(read, schema, self._entry_of)
 
     def numbers(self) -> npt.NDArray[np.int64]:
         """Return the numbers of the entries in the last batch."""
