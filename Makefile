@@ -164,6 +164,10 @@ classics: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers $(VENV)/.be
 faults: build $(VENV)/.dependencies $(VENV)/.servers ## read 1,000 times under seeded faults (FAULT_ARGS='--n 100 --seed 7')
 	$(BIN)/python -m tests.remote.faults $(FAULT_ARGS)
 
+.PHONY: soak-long
+soak-long: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers $(VENV)/.browser ## the tests that take ten seconds and more, which make test leaves out
+	$(BIN)/python $(PYTEST) --long -m long tests $(PYTEST_ARGS)
+
 .PHONY: soak-live-writer
 soak-live-writer: build $(VENV)/.root ## look 2,000 times at a file that ROOT is writing to (LOOKS=500)
 	ARROWROOT_LOOKS=$(or $(LOOKS),2000) $(BIN)/python -m pytest tests/differential/test_live_writer.py

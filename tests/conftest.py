@@ -37,8 +37,9 @@ _OWN = {
 
 
 def pytest_addoption(parser):
-    """Have pytest know ``--quick`` and ``--oldest``."""
+    """Have pytest know ``--quick``, ``--long`` and ``--oldest``."""
     parser.addoption("--quick", action="store_true", help="leave out what takes long: servers, ROOT, soaks")
+    parser.addoption("--long", action="store_true", help="with the tests that are marked as long")
     parser.addoption(
         "--oldest", action="store_true", help="leave out what other versions of packages do not change"
     )
@@ -63,8 +64,12 @@ _LONG = (
 )  # fmt: skip
 
 
-def pytest_collection_modifyitems(items):
-    """Have the tests of long files come first; ``make`` tells pytest-xdist to keep the order."""
+def pytest_collection_modifyitems(config, items):
+    """Leave long tests to ``make soak-long``, and have those of long files come first; pytest-xdist keeps the order."""
+    if not (config.getoption("--long") or os.environ.get("ARROWROOT_SOAK")):
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     ranks = {name: rank for rank, name in enumerate(_LONG)}
     items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
 

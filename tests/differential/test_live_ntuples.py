@@ -47,6 +47,7 @@ def fault(path: Path, name: str, n_seen_by_root: int) -> str | None:
     return None
 
 
+@pytest.mark.long
 def test_whatever_root_reads_of_a_file_that_is_written_to_is_read(looks):
     directory, seen = looks
     read = {(path, name): n for path, names in seen.items() for name, n in (names or {}).items()}

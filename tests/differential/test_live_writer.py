@@ -9,6 +9,8 @@ import time
 import warnings
 from typing import TYPE_CHECKING
 
+import pytest
+
 import arrowroot as ar
 from tests.judge import root
 
@@ -67,6 +69,7 @@ def fault(path: Path, n_seen_by_root: int) -> str | None:
     return None
 
 
+@pytest.mark.long
 def test_no_look_at_a_file_that_is_written_to_is_refused_that_root_opens(tmp_path):
     with a_writer(tmp_path) as live:
         for look in range(N_LOOKS):

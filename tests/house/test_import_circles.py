@@ -1,5 +1,6 @@
 """Files import each other in circles of at most four, of one folder: a newcomer can read the code in some order."""
 
+import functools
 import importlib.util
 from pathlib import Path
 
@@ -12,19 +13,24 @@ spec = importlib.util.spec_from_file_location("import_circles", REPOSITORY / "to
 import_circles = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(import_circles)
 
-OF_THE_REPOSITORY = import_circles.of_repository(REPOSITORY)
+PLACES = [*sorted(path.parent.name for path in REPOSITORY.glob("crates/*/Cargo.toml")), "python/arrowroot"]
+
+
+@functools.cache
+def of_the_repository():
+    """The imports of all places, read when the first test asks: each worker of pytest-xdist imports this file."""
+    return import_circles.of_repository(REPOSITORY)
 
 
 def test_all_places_are_looked_at():
-    crates = {path.parent.name for path in (REPOSITORY / "crates").glob("*/Cargo.toml")}
-    assert set(OF_THE_REPOSITORY) == {*crates, "python/arrowroot"}
-    files = {file for imports in OF_THE_REPOSITORY.values() for file in imports}
+    assert set(of_the_repository()) == set(PLACES)
+    files = {file for imports in of_the_repository().values() for file in imports}
     assert set((REPOSITORY / "python" / "arrowroot").rglob("*.py")) <= files
 
 
-@pytest.mark.parametrize("place", OF_THE_REPOSITORY)
+@pytest.mark.parametrize("place", PLACES)
 def test_circles_of_files_are_small_and_stay_in_a_folder(place):
-    circles = import_circles.circles(OF_THE_REPOSITORY[place])
+    circles = import_circles.circles(of_the_repository()[place])
     wrong = [circle for circle in circles if len(circle) > LARGEST or not is_of_one_folder(circle)]
     text = "\n\n".join("\n".join(str(file.relative_to(REPOSITORY)) for file in circle) for circle in wrong)
     assert not wrong, f"these import each other, at most {LARGEST} of one folder may:\n{text}"

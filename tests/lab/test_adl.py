@@ -56,6 +56,7 @@ def histograms(engine, path):
     return {answer["query"]: answer["histograms"] for answer in answers}
 
 
+@pytest.mark.long
 def test_all_queries_have_the_same_histograms_with_all_engines(sample):
     engines = [engine for engine in ENGINES if engine != "rdataframe" or find_spec("ROOT")]
     told = {engine: histograms(engine, sample) for engine in engines}
@@ -96,6 +97,7 @@ def results(tmp_path, monkeypatch, sample):
         return Session(campaign, store, "site", Progress(lambda *_: None), chosen).run().results
 
 
+@pytest.mark.long
 def test_the_campaign_compares_the_histograms_of_its_engines(results):
     results = {(one.case["engine"], one.case["workload_name"]): one for one in results}
     assert len(results) == 3

@@ -123,6 +123,7 @@ def _directory_of(pid):
         return ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "system",
     ["slurm", *(pytest.param(other, marks=SOAK) for other in ("htcondor", "local"))],
@@ -143,6 +144,7 @@ def test_jobs_measure_a_campaign_and_are_gone_afterwards(system, farm, tmp_path)
     wait_until(lambda: not set(of_this_test(tmp_path)) - before)
 
 
+@pytest.mark.long
 def test_ctrl_c_takes_back_the_jobs(farm, tmp_path):
     before = set(of_this_test(tmp_path))
     log, text = tmp_path / "calls.log", (tmp_path / "c.toml").read_text()

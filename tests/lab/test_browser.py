@@ -128,7 +128,7 @@ def address(site, kind):
 
 @pytest.mark.parametrize(
     "page",
-    [{"screen": "telephone"}, {"screen": "wide", "scheme": "dark"}],
+    [pytest.param({"screen": "telephone"}, marks=pytest.mark.long), {"screen": "wide", "scheme": "dark"}],
     indirect=True,
     ids=["telephone-light", "wide-dark"],
 )

@@ -511,6 +511,7 @@ def test_an_engine_given_as_a_command_is_blamed_by_the_version_it_tells_unless_i
     assert "the engine says fake CMSSW_14_0_2, and said fake CMSSW_14_0_1" in found["note"]
 
 
+@pytest.mark.long
 def test_planted_three_per_cent_of_time_ring_once_pairs_confirm_them(
     tmp_path, two_commits, monkeypatch, capsys
 ):

@@ -80,6 +80,7 @@ def python(tmp_path_factory):
     return place / "bin" / "python"
 
 
+@pytest.mark.long
 def test_two_parquet_readers_are_measured_where_there_is_no_engine_of_ours(python, tmp_path):
     table = pa.table({"x": [1, 2, 3], "y": [[1.0], [], [2.0, 3.0]]})
     pyarrow.parquet.write_table(table, tmp_path / "numbers.parquet")

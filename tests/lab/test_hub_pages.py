@@ -276,6 +276,7 @@ def test_many_sites_that_are_well_are_folded_behind_those_that_are_ill(tmp_path)
     assert folded < page.source.index('id="sites-well"') < page.source.index("</details>", folded)
 
 
+@pytest.mark.long
 def test_the_page_of_a_campaign_of_forty_sites_is_a_megabyte_and_says_what_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr(publishing._Site, "_series", lambda *_: None)
     sites, storages = tuple(f"SITE-{at}" for at in range(40)), ("root", "davs", "s3")

@@ -54,6 +54,7 @@ def relocated(to: Path) -> Path:
     return Path(shutil.move(REPOSITORY / "dist" / "arrowroot-lab", to))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "is_relocated",
     [

@@ -125,6 +125,7 @@ def test_limits_of_a_host_hold_for_whatever_is_read_from_it(site, campaign):
     }
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("undisturbed")
 def test_more_connections_than_a_storage_allows_are_not_made(campaign, tmp_path, monkeypatch):
     monkeypatch.setattr(checking, "references", lambda _: [])

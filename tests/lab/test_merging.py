@@ -30,6 +30,7 @@ def answers(directory, verb="run"):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", SIZES)
 def test_all_mergers_write_the_same_values(kind, tmp_path):
     pytest.importorskip("ROOT")

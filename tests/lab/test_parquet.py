@@ -53,6 +53,7 @@ def answers(made):
     return found
 
 
+@pytest.mark.long
 def test_all_readers_return_the_same_values_whatever_is_asked(made, answers):
     n_entries = N_ENTRIES[made.stem]
     told = answers["rntuple"]
@@ -71,6 +72,7 @@ def test_all_readers_return_the_same_values_whatever_is_asked(made, answers):
     assert told["sorted"]["checksum"] != told["unsorted"]["checksum"]
 
 
+@pytest.mark.long
 def test_a_reading_is_timed_and_repeated_and_tells_the_size_of_its_file(made, answers):
     for way, file in (("ttree", "ttree.root"), ("polars", "table.parquet")):
         told = answers[way]["timed"]

@@ -330,6 +330,7 @@ def times_slower(done):
     return float(found[1]) if found else 1
 
 
+@pytest.mark.long
 def test_a_line_that_got_slower_rings_in_the_next_round(tmp_path, monkeypatch):
     monkeypatch.setenv("ARROWROOT_LAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(checking, "references", lambda _: [registered().engines["arrowroot"]])

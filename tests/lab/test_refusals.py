@@ -76,8 +76,8 @@ def outcomes(results):
     ("answer", "words"),
     [
         ((503, {"Retry_After": "1"}), "storage far refuses, and is left alone: .*503"),
-        ((429, {}), "storage far refuses, and is left alone: .*429"),
-        ((None, {}), "storage far does not answer, and is left alone"),
+        pytest.param((429, {}), "storage far refuses, and is left alone: .*429", marks=pytest.mark.long),
+        pytest.param((None, {}), "storage far does not answer, and is left alone", marks=pytest.mark.long),
     ],
 )
 def test_a_storage_that_refuses_is_left_alone_for_the_rest_of_the_round(campaign, numbers, answer, words):

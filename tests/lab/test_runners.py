@@ -246,6 +246,7 @@ def test_engines_agree_about_values(file, job, values):
         }, name
 
 
+@pytest.mark.long
 def test_a_part_of_the_entries_is_the_same_from_all(file, job, tmp_path):
     entries = tmp_path / "entries"
     entries.write_text("".join(f"{n}\n" for n in (0, 7, 999, 1000, 2999, 3000, 5999)))
@@ -262,6 +263,7 @@ def test_a_part_of_the_entries_is_the_same_from_all(file, job, tmp_path):
         assert all(one["checksum"] == of_part[0]["checksum"] for one in of_part)
 
 
+@pytest.mark.long
 def test_entry_by_entry_root_reads_the_same(tree):
     if "ROOT" not in _installed():
         pytest.skip("ROOT is not installed")
@@ -272,6 +274,7 @@ def test_entry_by_entry_root_reads_the_same(tree):
         checksum("uproot", tree, order="entry")
 
 
+@pytest.mark.long
 def test_copies_have_the_values_of_their_origin(file, job, tmp_path):
     is_roots = "ROOT" in _installed() and file.stem == "ttree"
     writers = [*(["root"] if is_roots else []), "arrowroot", "uproot"]

@@ -511,6 +511,7 @@ def test_a_limit_of_space_leaves_cases_for_the_next_run_and_no_file(campaign, tm
     assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("undisturbed")
 def test_virtual_time_needs_no_line(campaign):
     lines = "".join(

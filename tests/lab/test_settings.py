@@ -265,6 +265,7 @@ def _real(tmp_path, monkeypatch):
     tmp_path.chmod(0o755)  # servers may be other users
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_real")
 def test_a_storage_that_counts_requests_is_read_as_much_faster_with_the_file_as_it_says(tmp_path):
     place = installed(lambda: planted_settings.Planted("", 5, 400, {"max_ranges": 1, "requests_per_s": 8}))

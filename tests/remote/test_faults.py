@@ -10,7 +10,7 @@ from tests.servers.fixtures import Started
 
 from . import fault_plans, faults, places
 
-FIRST_SEED, N_RUNS = 100_000, 60
+FIRST_SEED, N_RUNS = 100_000, 30
 #: A machine may be slow, but not for ever: then fewer runs must do.
 MOST_S, FEWEST_RUNS = 30.0, 20
 

@@ -11,7 +11,7 @@ from . import mutate as driver
 from . import own_files
 from .mutations import find_regions, mend, mutate
 
-N_MUTATIONS = int(os.environ.get("ARROWROOT_MUTATIONS", "400"))
+N_MUTATIONS = int(os.environ.get("ARROWROOT_MUTATIONS", "200"))
 N_NTUPLES = 12
 SEED = int(os.environ.get("ARROWROOT_MUTATIONS_SEED", "20"))
 

@@ -71,6 +71,7 @@ def flat(kind: str, layout: str, member: str) -> list[float]:
     return [float(one[member]) for entry in values for one in ([entry] if isinstance(entry, dict) else entry)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
 def test_root_reads_both_and_says_nothing(tmp_path, order):
     # Of classes that are named ROOT without a dictionary keeps the members of the first file, whatever the version is.

@@ -106,6 +106,7 @@ def as_records(batch: dict[str, np.ndarray]) -> pa.Table:
     return pa.table({"run": batch["run"], "HLT": record})
 
 
+@pytest.mark.long
 def test_the_triggers_of_a_year_are_one_record_of_an_rntuple(tmp_path):
     batches, values = triggers()
     path = tmp_path / "year.root"

@@ -108,6 +108,7 @@ def test_root_reads_which_input_entries_come_from(tmp_path, parts):
     assert read == expected
 
 
+@pytest.mark.long
 def test_columns_that_an_input_lacks_are_empty_there(tmp_path, parts):
     ar.write(f"{tmp_path}/less.root:T", {"number": pa.array([-1, -2], pa.int32())}, layout="rntuple")
     less, full = tmp_path / "less.root", parts[1]

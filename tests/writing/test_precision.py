@@ -98,6 +98,7 @@ def test_no_value_is_further_away_than_its_precision_says(written, layout):
             assert (differences > 0.2 * bounds).mean() > 0.2, f"{name}: {text}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", ["ttree", "rntuple"])
 def test_root_reads_what_arrowroot_reads(written, layout):
     if not list(written.glob("*.npz")):

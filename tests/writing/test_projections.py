@@ -165,6 +165,7 @@ def number_of(text: str) -> Any:
     return items
 
 
+@pytest.mark.long
 def test_root_reads_both_names(written):
     expected = shown_by(table())
     types = {

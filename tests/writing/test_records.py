@@ -154,6 +154,7 @@ def test_records_are_named_by_patterns_too(tmp_path):
         ar.Layout(records="named")
 
 
+@pytest.mark.long
 def test_a_sample_in_the_layout_is_read_by_both_names_everywhere(tmp_path, capsys):
     out = tmp_path / "sample.root"
     arguments = ["sample", "nanoaod", str(out), "--entries", "200", "--layout", "nanoaod-rntuple"]

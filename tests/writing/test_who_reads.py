@@ -237,6 +237,7 @@ def _fields(name: str, field: pa.Field, values: list[Any], depth: int, found: di
         found[name] = values
 
 
+@pytest.mark.long
 def test_arrowroot_reads_all_exactly_and_nothing_makes_root_crash(of_kinds, of_layouts):
     for of, told in [*of_kinds.items(), *of_layouts.items()]:
         for route, word in told.items():
@@ -245,6 +246,7 @@ def test_arrowroot_reads_all_exactly_and_nothing_makes_root_crash(of_kinds, of_l
             assert word != "crash" or of == "`map<int32, float>`", (of, route)
 
 
+@pytest.mark.long
 def test_the_tables_of_the_document_are_what_was_tried(of_kinds, of_layouts):
     columns = [f"{FORMATS[format_]}: {route}" for format_, route in OF_KINDS]
     rows = [[kind, *(told[column] for column in OF_KINDS)] for kind, told in of_kinds.items()]
