@@ -87,14 +87,15 @@ class File:
     damage: str | None  # what is wrong with its directories, if that was met
     def recovery(self) -> str | None: ...  # what was recovered and why
     def keys(self, directory: str = "", *, recursive: bool = True, cycles: bool = True) -> list[Key]: ...
+    def names(self, directory: str) -> list[str]: ...  # directly in it, each once
     def table(self, path: str) -> Table: ...
     def tree_inside(self, path: str) -> Table | None: ...  # of an object that is no tree
     def trees_inside(self, paths: list[str]) -> list[str]: ...  # of trees in the objects of keys
     def key(self, path: str) -> Key: ...
-    def found(self, path: str) -> Key | None: ...
     def contains(self, path: str) -> bool: ...  # an object of that path
     def known_keys(self) -> list[Key]: ...  # for suggestions: not all, where there are many directories
-    def object(self, path: str, factory: object) -> Any: ...  # made by arrowroot._objects.factory.Factory
+    # An object is made by arrowroot._objects.factory.Factory; a key of a directory or a tree; None: there is none.
+    def object(self, path: str, factory: object) -> Any: ...
     def raw(self, path: str) -> bytes: ...  # uncompressed, without its key
     def stats(self) -> dict[str, int]: ...  # storage: see Scan.stats, "read_*"
     def nature(

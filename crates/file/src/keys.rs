@@ -1,5 +1,6 @@
 //! The keys of a file: one by its path, or all.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError};
 
@@ -25,6 +26,8 @@ pub(crate) struct Keys {
     entries: Vec<FileKey>,
     /// Made when a path is asked for.
     paths: OnceLock<Paths>,
+    /// Places of the keys directly in a directory, by its path. Made when a directory is asked for.
+    by_directory: OnceLock<HashMap<String, Vec<usize>>>,
     /// Some were found by walking the records.
     were_walked: bool,
     /// What cannot be read of the directories and their lists.
@@ -33,7 +36,20 @@ pub(crate) struct Keys {
 
 impl Keys {
     fn new(entries: Vec<FileKey>, were_walked: bool, fault: Option<Fault>) -> Keys {
-        Keys { entries, paths: OnceLock::new(), were_walked, fault }
+        Keys { entries, paths: OnceLock::new(), by_directory: OnceLock::new(), were_walked, fault }
+    }
+
+    fn by_directory(&self) -> &HashMap<String, Vec<usize>> {
+        self.by_directory.get_or_init(|| {
+            let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+            for (place, entry) in self.entries.iter().enumerate() {
+                match places.get_mut(&entry.directory) {
+                    Some(known) => known.push(place),
+                    None => drop(places.insert(entry.directory.clone(), vec![place])),
+                }
+            }
+            places
+        })
     }
 
     fn paths(&self) -> &Paths {
@@ -97,6 +113,16 @@ impl File {
     /// [`Error::Format`] if a key list cannot be read.
     pub fn keys(&self) -> Result<&[FileKey]> {
         Ok(&self.all_keys()?.entries)
+    }
+
+    /// The keys directly in a directory, in the order of the file. Its path ends in a slash, or is empty for the root's.
+    ///
+    /// # Errors
+    /// As [`File::keys`].
+    pub fn keys_in(&self, directory: &str) -> Result<Vec<&FileKey>> {
+        let keys = self.all_keys()?;
+        let places = keys.by_directory().get(directory).map(Vec::as_slice).unwrap_or_default();
+        Ok(places.iter().map(|&place| &keys.entries[place]).collect())
     }
 
     /// The key of a path such as `"dir/name"` or `"name;2"`; the highest cycle if none is given. Only the directories that the

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use arrowroot::storage::{Ledgers, Opened, Source, open_again};
-use arrowroot::{File, FileKey, find_inside, open_table};
+use arrowroot::{File, FileKey, KeyedObject, find_inside, open_table};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
@@ -50,7 +50,7 @@ impl PyKey {
             stored_bytes: key.n_bytes,
             object_bytes: key.object_bytes,
             is_directory: entry.is_directory,
-            is_tree: File::is_ntuple_class(&key.class_name) || file.is_tree_class(&key.class_name)?,
+            is_tree: is_table(file, entry)?,
         })
     }
 }
@@ -177,30 +177,32 @@ impl PyFile {
         let directory = directory.to_owned();
         let file = self.file.clone();
         let keys = reading(py, &self.file, move || {
-            let is_there = |entry: &&FileKey| match recursive {
-                true => entry.directory.starts_with(&directory),
-                false => entry.directory == directory,
+            let mut entries = match recursive {
+                true => file.keys()?.iter().filter(|entry| entry.directory.starts_with(&directory)).collect(),
+                false => file.keys_in(&directory)?,
             };
-            let entries: Vec<&FileKey> = file.keys()?.iter().filter(is_there).collect();
-            let mut highest: HashMap<(&str, &str), u16> = HashMap::new();
-            for &entry in &entries {
-                let cycle = highest.entry(name_of(entry)).or_default();
-                *cycle = entry.key.cycle.max(*cycle);
+            if !cycles {
+                keep_highest_cycles(&mut entries);
             }
-            let mut keys = Vec::with_capacity(entries.len());
-            for entry in entries {
-                if !cycles {
-                    // Taken out by the first key that has the highest cycle: a name comes once.
-                    if highest.get(&name_of(entry)) != Some(&entry.key.cycle) {
-                        continue;
-                    }
-                    highest.remove(&name_of(entry));
-                }
-                keys.push(PyKey::new(&file, entry)?);
-            }
-            Ok(keys)
+            entries.into_iter().map(|entry| PyKey::new(&file, entry)).collect::<arrowroot::Result<Vec<_>>>()
         })?;
         keys.map_err(to_python)
+    }
+
+    /// The names of what is directly in a directory, whose path is as for `keys`, each once. One that has a ";" comes with its
+    /// cycle behind another one.
+    fn names(&self, py: Python<'_>, directory: String) -> PyResult<Vec<String>> {
+        let file = self.file.clone();
+        let names = reading(py, &self.file, move || {
+            let mut entries = file.keys_in(&directory)?;
+            keep_highest_cycles(&mut entries);
+            let name = |entry: &FileKey| match &entry.key {
+                key if key.name.contains(';') => format!("{};{}", key.name, key.cycle),
+                key => key.name.clone(),
+            };
+            Ok(entries.into_iter().map(name).collect())
+        })?;
+        names.map_err(to_python)
     }
 
     /// The tree or RNTuple of that path, which may lead into the object of a key.
@@ -235,14 +237,6 @@ impl PyFile {
         key.map_err(to_python)
     }
 
-    /// The same; `None` if there is no such key.
-    fn found(&self, py: Python<'_>, path: String) -> PyResult<Option<PyKey>> {
-        let file = self.file.clone();
-        let key =
-            reading(py, &self.file, move || file.found(&path)?.map(|entry| PyKey::new(&file, &entry)).transpose())?;
-        key.map_err(to_python)
-    }
-
     /// Whether there is a key of that path.
     fn contains(&self, py: Python<'_>, path: String) -> PyResult<bool> {
         let file = self.file.clone();
@@ -259,13 +253,29 @@ impl PyFile {
         keys.map_err(to_python)
     }
 
-    /// The object of a key, made by a factory of the Python layer.
-    fn object<'py>(&self, py: Python<'py>, path: String, factory: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    /// The object of a path, made by a factory of the Python layer; its key if it is a directory or a tree, and `None` if there
+    /// is none.
+    fn object<'py>(
+        &self,
+        py: Python<'py>,
+        path: String,
+        factory: Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let file = self.file.clone();
         let may_wait = self.takes_long() || self.is_large(py, &path)?;
-        let read = patiently(py, may_wait, move || file.object(&path))?;
+        let read = patiently(py, may_wait, move || {
+            let Some(entry) = file.found(&path)? else { return Ok(None) };
+            if entry.is_directory || is_table(&file, &entry)? {
+                return PyKey::new(&file, &entry).map(|key| Some(Found::Key(key)));
+            }
+            file.object(&path).map(|object| Some(Found::Object(object)))
+        })?;
         warn_of_mended(py, &take_mended(&self.file))?;
-        object_of(py, factory, read.map_err(to_python)?)
+        match read.map_err(to_python)? {
+            Some(Found::Object(object)) => object_of(py, factory, object).map(Some),
+            Some(Found::Key(key)) => Bound::new(py, key).map(|key| Some(key.into_any())),
+            None => Ok(None),
+        }
     }
 
     /// The uncompressed bytes of an object.
@@ -316,6 +326,34 @@ impl PyFile {
         stats.set_item("read_ns", totals.wall_ns)?;
         Ok(stats)
     }
+}
+
+/// What a path leads to: an object that was read, or the key of a directory or a tree.
+enum Found {
+    Key(PyKey),
+    Object(KeyedObject),
+}
+
+/// A TTree or an RNTuple.
+fn is_table(file: &File, entry: &FileKey) -> arrowroot::Result<bool> {
+    let class = &entry.key.class_name;
+    Ok(File::is_ntuple_class(class) || file.is_tree_class(class)?)
+}
+
+/// Leaves each object once: the first of its keys that has the highest cycle.
+fn keep_highest_cycles(entries: &mut Vec<&FileKey>) {
+    let mut highest: HashMap<(&str, &str), u16> = HashMap::new();
+    for &entry in entries.iter() {
+        let cycle = highest.entry(name_of(entry)).or_default();
+        *cycle = entry.key.cycle.max(*cycle);
+    }
+    entries.retain(|entry| {
+        let is_first = highest.get(&name_of(entry)) == Some(&entry.key.cycle);
+        if is_first {
+            highest.remove(&name_of(entry));
+        }
+        is_first
+    });
 }
 
 /// What the cycles of an object share: directory and name.

@@ -8,10 +8,11 @@ use arrowroot::format::column::{Class, Name, Node, Step, is_of_root};
 use arrowroot::format::decode::{Content, OUTERMOST, Object, Values};
 use arrowroot::format::streamer::Primitive;
 use arrowroot::{KeyedObject, open_inside};
+use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PySlice, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyString, PyTuple};
 
 use crate::errors::to_python;
 use crate::table::PyTable;
@@ -26,7 +27,7 @@ const MADE_BETWEEN_SIGNALS: u32 = 1024;
 pub(crate) struct Maker<'py, 'g> {
     py: Python<'py>,
     /// Has the methods `record(class_name, bases)`, `fill(record, members, own)`, `tree(table)`,
-    /// `unreadable(class_name, error, data)` and `array(data, dtype, shape)`.
+    /// and `unreadable(class_name, error, data)`.
     factory: Bound<'py, PyAny>,
     read: &'g KeyedObject,
     made: HashMap<u32, Bound<'py, PyAny>>,
@@ -387,8 +388,29 @@ impl<'py, 'g> Maker<'py, 'g> {
     /// The items of a column as one array.
     fn array(&self, dense: &Dense<'_>, n_items: usize) -> PyResult<Bound<'py, PyAny>> {
         let bytes = dense.bytes.get(..n_items.saturating_mul(dense.item_bytes())).unwrap_or_default();
-        let shape = PyTuple::new(self.py, [&[n_items], dense.shape.as_slice()].concat())?;
-        self.factory.call_method1("array", (PyByteArray::new(self.py, bytes), dtype(dense.primitive), shape))
+        macro_rules! numbers {
+            ($kind:ty) => {
+                PyArray1::from_iter(self.py, bytes.as_chunks().0.iter().map(|&value| <$kind>::from_ne_bytes(value)))
+                    .into_any()
+            };
+        }
+        let flat = match dense.primitive {
+            Primitive::Bool => PyArray1::from_iter(self.py, bytes.iter().map(|&byte| byte != 0)).into_any(),
+            Primitive::Int8 => numbers!(i8),
+            Primitive::UInt8 => numbers!(u8),
+            Primitive::Int16 => numbers!(i16),
+            Primitive::UInt16 => numbers!(u16),
+            Primitive::Int32 => numbers!(i32),
+            Primitive::UInt32 => numbers!(u32),
+            Primitive::Int64 => numbers!(i64),
+            Primitive::UInt64 => numbers!(u64),
+            Primitive::Float32 | Primitive::Float16 => numbers!(f32),
+            Primitive::Float64 | Primitive::Double32 => numbers!(f64),
+        };
+        if dense.shape.is_empty() {
+            return Ok(flat);
+        }
+        flat.call_method1("reshape", (PyTuple::new(self.py, [&[n_items], dense.shape.as_slice()].concat())?,))
     }
 
     /// Some items of an array. Arrays of their own would take hundreds of bytes each.
@@ -446,23 +468,6 @@ impl<'v> Dense<'v> {
 
     fn item_bytes(&self) -> usize {
         self.shape.iter().fold(self.primitive.stored_bytes(), |product, n_items| product.saturating_mul(*n_items))
-    }
-}
-
-/// NumPy's letter for a number type. Values are unpacked.
-fn dtype(primitive: Primitive) -> &'static str {
-    match primitive {
-        Primitive::Bool => "?",
-        Primitive::Int8 => "i1",
-        Primitive::UInt8 => "u1",
-        Primitive::Int16 => "i2",
-        Primitive::UInt16 => "u2",
-        Primitive::Int32 => "i4",
-        Primitive::UInt32 => "u4",
-        Primitive::Int64 => "i8",
-        Primitive::UInt64 => "u8",
-        Primitive::Float32 | Primitive::Float16 => "f4",
-        Primitive::Float64 | Primitive::Double32 => "f8",
     }
 }
 

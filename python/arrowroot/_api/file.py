@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from arrowroot._api.tree import Tree
 from arrowroot._arguments import not_made, takes
 from arrowroot._errors import (
+    ArrowrootError,
     InvalidRequestError,
     LostKeyError,
     NoSuchColumnError,
@@ -20,6 +21,7 @@ from arrowroot._errors import (
     not_picklable,
     warn_recovered,
 )
+from arrowroot._native import Key as FoundKey
 from arrowroot._objects.record import kind_text
 from arrowroot._render import html_table, printable, shown, text_table
 from arrowroot._sizes import counted, cut_text, format_bytes
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
 
     from arrowroot import _native
     from arrowroot._cost.accounts import Account
-    from arrowroot._native import Key as FoundKey
     from arrowroot._native import Table
     from arrowroot._storage.config import Option
 
@@ -110,10 +111,9 @@ class Directory(Mapping[str, Any]):
             >>> file.keys()
             dict_keys(['Events', 'plots'])
         """
-        found = self.key_list(recursive=False, cycles=False)
-        return dict.fromkeys(
-            f"{key.name};{key.cycle}" if ";" in key.name else key.name for key in found
-        ).keys()
+        names = self._native.names(f"{self.path}/" if self.path else "")
+        self._warn()
+        return dict.fromkeys(names).keys()
 
     @takes()
     def key_list(self, *, recursive: bool = True, cycles: bool = True) -> list[Key]:
@@ -202,22 +202,26 @@ class Directory(Mapping[str, Any]):
         was cut short or is damaged); UnsupportedError, which names the class, if it cannot be read: ``raw`` gives
         its bytes.
         """
+        from arrowroot._objects.factory import read_object
+
         path = self._path_of(name)
-        key = self._native.found(path)
-        if key is None:
+        try:
+            found = read_object(self._native, path, self._tree)
+        except ArrowrootError:
+            self._warn()
+            raise
+        if found is None:
             inside = self._native.tree_inside(path) if "/" in path else None
             if inside is not None:
                 return self._tree(inside)
-            key = self._find(path)
-        else:
-            self._warn()
-        if key.is_directory:
-            return Directory(self._native, key.path, self._opening)
-        if key.is_tree:
-            return self._tree(self._native.table(path))
-        from arrowroot._objects.factory import read_object
-
-        return read_object(self._native, path, self._tree)
+            self._find(path)  # raises, or a walk over the records found it meanwhile
+            found = read_object(self._native, path, self._tree)
+        self._warn()
+        if not isinstance(found, FoundKey):
+            return found
+        if found.is_directory:
+            return Directory(self._native, found.path, self._opening)
+        return self._tree(self._native.table(path))
 
     def _tree(self, table: Table) -> Tree:
         identity = (self._native.size_bytes, self._native.uuid)

@@ -100,15 +100,11 @@ class Factory:
         """Return the substitute for an object that cannot be read."""
         return Unreadable(class_name, error, data)
 
-    def array(self, data: bytearray, dtype: str, shape: tuple[int, ...]) -> Any:
-        """Return numbers as a NumPy array over ``data``."""
-        import numpy as np
-
-        return np.frombuffer(data, dtype).reshape(shape)
-
 
 def read_object(native: _native.File, path: str, tree: Callable[[_native.Table], TreeInside]) -> Any:
     """Return the object at ``path``: a record, or text or a list where the key holds that.
+
+    The key itself if it is of a directory or a tree, and None if there is none.
 
     tree: makes a tree that is inside of it.
     """
