@@ -435,8 +435,11 @@ class Merger:
         Raises: an exception with the attribute ``is_of_input`` if the others can be merged without it.
         """
 
+    def rule_of(self, path: str) -> str | None:
+        """Return the rule for objects of a path, if one was given."""
+
     def finish(self) -> dict[str, Any]:
-        """Write what the output lacks but its end; return ``n_inputs``, and ``objects``: what became of each."""
+        """Write what the output lacks but its end; return ``n_inputs``, ``objects`` as told, ``unused_rules``."""
 
 @final
 class Incoming:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import arrowroot as ar
@@ -112,6 +113,59 @@ def test_the_command_has_an_exit_code_for_inputs_that_were_left_out(inputs, tmp_
     assert ended.returncode == 4
     assert "in1.root was left out" in ended.stderr
     assert run_here("merge", "out.root", "in?.root", cwd=tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+@pytest.mark.parametrize("rule", ["first", "unique"])
+def test_the_first_table_or_each_row_once_is_kept_and_all_of_them_are_refused(tmp_path, layout, rule):
+    """What becomes of tables whose rule is another than to put them one after another."""
+    rows = [
+        {"run": [1, 1, 2], "files": [["a"], ["a", "b"], []]},
+        {"run": [2, 3], "files": [[], ["c"]]},
+        {"run": [3, 1], "files": [["c"], ["x"]]},
+    ]
+    for number, values_of_one in enumerate(rows):
+        with ar.create(tmp_path / f"in{number}.root") as file:
+            file.tree("t", layout=layout).append({"a": np.arange(10) + 10 * number})
+            file.tree("dir/Runs", layout=layout).append(pa.table(values_of_one))
+    said = done_here(
+        "merge", "out.root", "in?.root", f"--rule=Runs={rule}", "--verify", "--provenance", cwd=tmp_path
+    )
+    kept = {
+        "first": rows[0],
+        "unique": {"run": [1, 1, 2, 3, 1], "files": [["a"], ["a", "b"], [], ["c"], ["x"]]},
+    }[rule]
+    with ar.open(tmp_path / "out.root") as file:
+        assert file["t"].to_arrow()["a"].to_pylist() == list(range(30))
+        read = file["dir/Runs"].to_arrow()
+        assert {name: read[name].to_pylist() for name in kept} == kept
+        assert ("RNTuple" in file["dir/Runs"].class_name) == (layout == "rntuple")
+    assert f"dir/Runs  {len(kept['run'])} entries of 3 files" in said
+    assert ("each row once" in said) == (rule == "unique")
+    with pytest.raises(ar.UnsupportedError, match=r"dir/Runs: .*all is not known of it"):
+        ar.merge(tmp_path / "all.root", str(tmp_path / "in?.root"), rules={"Runs": "all"})
+    assert not (tmp_path / "all.root").exists()
+
+
+def test_rows_of_other_columns_are_an_input_that_does_not_fit(tmp_path):
+    for number, name in enumerate(("run", "run", "other")):
+        ar.write(f"{tmp_path}/in{number}.root:Runs", {name: np.arange(2) + number})
+    report = ar.merge(
+        tmp_path / "out.root", str(tmp_path / "in?.root"), rules={"Runs": "unique"}, on_bad_input="skip"
+    )
+    assert "has no column 'run'" in str(report.left_out[0].error)
+    assert [(one.path, one.rule, one.n_inputs, one.num_entries) for one in report.objects] == [
+        ("Runs", "unique", 2, 3)
+    ]
+    assert report.objects[0].notes == ("1 of 4 rows are as one before, and left out",)
+
+
+def test_an_input_that_is_given_twice_and_a_rule_without_objects_are_told(inputs, tmp_path):
+    ended = run_here("merge", "out.root", "in0.root", "in?.root", "--rule=nope*=drop", cwd=tmp_path)
+    assert ended.returncode == 0
+    assert "in0.root is among the inputs more than once" in ended.stderr
+    assert "--rule nope*: no object has this name or path" in ended.stderr
+    assert ar.merge(tmp_path / "out.root", inputs, rules={"t": "first", "x": "drop"}).unused_rules == ("x",)
 
 
 def test_rules_drop_refuse_and_keep_objects(inputs, tmp_path):

@@ -9,6 +9,7 @@
 //! joined does any of them write something. So an input that is at fault can be left out as a whole.
 
 pub mod error;
+mod first;
 mod merger;
 pub mod merging;
 mod ntuples;

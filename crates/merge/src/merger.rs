@@ -11,6 +11,7 @@ use arrowroot_file::{format_error, read_ranges};
 use arrowroot_writer::{FileWriter, ROOT_DIRECTORY};
 
 use crate::error::{Error, Result};
+use crate::first::FirstTable;
 use crate::merging::{Columns, Merged, Merging, Output};
 use crate::objects::worker::{Worker, in_parallel};
 use crate::provenance::{self, Origin};
@@ -44,11 +45,14 @@ pub struct Report {
     pub n_inputs: u64,
     /// The objects, in the order in which they came.
     pub objects: Vec<Merged>,
+    /// Patterns of rules that no object had.
+    pub unused_rules: Vec<String>,
 }
 
 /// Merges files that come one after another into one.
 ///
-/// [`finish`](Merger::finish) writes what depends on all of them; closing the file is left to the caller.
+/// [`finish`](Merger::finish) writes what depends on all of them; closing the file is left to the caller. So are tables of the rule
+/// [`Rule::Unique`], as their rows are compared, and not the pieces that are copied here.
 pub struct Merger {
     output: Output,
     settings: Settings,
@@ -149,13 +153,18 @@ impl Merger {
     /// # Errors
     /// Errors of writing.
     pub fn finish(self) -> Result<Report> {
-        let Merger { output, mut objects, n_inputs, mut workers, .. } = self;
+        let Merger { output, mut objects, n_inputs, mut workers, settings, .. } = self;
         let items: Vec<&mut Object> = objects.iter_mut().collect();
         // How large they are is not known here, only that there are many of the small ones.
         in_parallel(&mut workers, items, u64::MAX, |worker, object| object.merging.pack(&output, worker))?;
         let objects = objects.into_iter().map(|object| object.merging.finish(&output, &object.origins));
         let objects = objects.collect::<Result<_>>()?;
-        Ok(Report { n_inputs, objects })
+        Ok(Report { n_inputs, objects, unused_rules: settings.rules.unused() })
+    }
+
+    /// The rule for objects of a path, if one was given.
+    pub fn rule_of(&mut self, path: &str) -> Option<Rule> {
+        self.settings.rules.of(path)
     }
 
     /// Inputs that were added.
@@ -194,6 +203,9 @@ impl Merger {
                 _ => {}
             }
             let kind = kind_of(input, key)?;
+            if kind.is_table() && rule == Some(Rule::Unique) {
+                continue;
+            }
             let object = match self.by_path.get(&path) {
                 Some(&object) => object,
                 None => {
@@ -295,14 +307,24 @@ impl Merger {
     }
 
     fn begin(&self, kind: &Kind, rule: Option<Rule>, input: &File, key: &FileKey) -> Result<Box<dyn Merging>> {
-        match (kind, rule) {
-            (Kind::Tree, None | Some(Rule::Concatenate)) => {
-                Ok(trees::begin(key, self.settings.columns, self.settings.rebaskets))
-            }
-            (Kind::Ntuple, None | Some(Rule::Concatenate)) => {
-                Ok(ntuples::begin(key, self.settings.columns, self.settings.provenance))
-            }
-            _ => objects::begin(input, key, rule),
+        let table = match kind {
+            Kind::Tree => trees::begin(key, self.settings.columns, self.settings.rebaskets),
+            Kind::Ntuple => ntuples::begin(key, self.settings.columns, self.settings.provenance),
+            Kind::Other(_) => return objects::begin(input, key, rule),
+        };
+        match rule {
+            None | Some(Rule::Concatenate) => Ok(table),
+            Some(Rule::First) => Ok(Box::new(FirstTable::new(table))),
+            // A copy of its key would name the pieces of another file.
+            Some(rule) => Err(Error::Unsupported {
+                url: input.url().to_owned(),
+                path: key.path(),
+                what: format!(
+                    "a {}: {} is not known of it; rules are concatenate, first, unique, drop, fail",
+                    key.key.class_name,
+                    rule.name()
+                ),
+            }),
         }
     }
 

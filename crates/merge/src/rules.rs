@@ -13,7 +13,7 @@ pub enum Rule {
     First,
     /// Those of all inputs, as cycles of one name.
     All,
-    /// As [`Rule::First`], but those of all inputs must be the same.
+    /// As [`Rule::First`], but those of all inputs must be the same. Of a table each row once: see [`Merger`](crate::Merger).
     Unique,
     /// Left out.
     Drop,
@@ -52,19 +52,34 @@ impl Rule {
 
 /// Rules by patterns of names; the first that matches holds.
 #[derive(Debug, Clone, Default)]
-pub struct Rules(Vec<(String, Rule)>);
+pub struct Rules(Vec<Given>);
+
+#[derive(Debug, Clone)]
+struct Given {
+    pattern: String,
+    rule: Rule,
+    /// True if it was that of an object.
+    is_used: bool,
+}
 
 impl Rules {
     /// These, in this order.
     pub fn new(rules: Vec<(String, Rule)>) -> Rules {
-        Rules(rules)
+        Rules(rules.into_iter().map(|(pattern, rule)| Given { pattern, rule, is_used: false }).collect())
     }
 
     /// The rule of an object, if one was given: a pattern with a slash is that of a whole path, another that of a name.
-    pub fn of(&self, path: &str) -> Option<Rule> {
+    pub fn of(&mut self, path: &str) -> Option<Rule> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let is_meant = |pattern: &str| matches(pattern, if pattern.contains('/') { path } else { name });
-        self.0.iter().find(|(pattern, _)| is_meant(pattern)).map(|(_, rule)| *rule)
+        let given = self.0.iter_mut().find(|given| is_meant(&given.pattern))?;
+        given.is_used = true;
+        Some(given.rule)
+    }
+
+    /// The patterns of those that were asked for by no object.
+    pub fn unused(self) -> Vec<String> {
+        self.0.into_iter().filter(|given| !given.is_used).map(|given| given.pattern).collect()
     }
 }
 
@@ -97,14 +112,16 @@ mod tests {
 
     #[test]
     fn patterns_with_a_slash_are_those_of_paths() {
-        let rules = Rules::new(vec![
+        let mut rules = Rules::new(vec![
             ("plots/h_*".to_owned(), Rule::Drop),
             ("h_?".to_owned(), Rule::First),
             ("*".to_owned(), Rule::Fail),
         ]);
         assert_eq!(rules.of("plots/h_pt"), Some(Rule::Drop));
         assert_eq!(rules.of("more/h_x"), Some(Rule::First));
+        assert_eq!(rules.clone().unused(), ["*"]);
         assert_eq!(rules.of("more/h_xy"), Some(Rule::Fail));
+        assert_eq!(rules.unused(), Vec::<String>::new());
         assert_eq!(Rules::default().of("h"), None);
     }
 

@@ -52,6 +52,14 @@ impl PyMerger {
         })
     }
 
+    /// The name of the rule for objects of a path, if one was given.
+    fn rule_of(&self, py: Python<'_>, path: String) -> PyResult<Option<&'static str>> {
+        self.patiently(py, move |merger| {
+            let merger = merger.as_mut().ok_or_else(finished)?;
+            Ok(merger.rule_of(&path).map(Rule::name))
+        })
+    }
+
     /// Writes what the output lacks, and says what became of all objects.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let report = self.patiently(py, |merger| merger.take().ok_or_else(finished)?.finish())?;
@@ -93,5 +101,6 @@ fn report_as_dict(py: Python<'_>, report: Report) -> PyResult<Bound<'_, PyDict>>
     let told = PyDict::new(py);
     told.set_item("n_inputs", report.n_inputs)?;
     told.set_item("objects", objects)?;
+    told.set_item("unused_rules", report.unused_rules)?;
     Ok(told)
 }

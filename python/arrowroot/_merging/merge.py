@@ -10,6 +10,7 @@ from arrowroot import _native
 from arrowroot._arguments import takes
 from arrowroot._errors import ArrowrootError, InvalidRequestError
 from arrowroot._merging.inputs import listed, opened, openings, refuse_output
+from arrowroot._merging.rows import UniqueRows
 from arrowroot._progress import LONG_S, Progress
 from arrowroot._render import without_secrets
 from arrowroot._sizes import parse_size
@@ -22,8 +23,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from arrowroot._storage.readers import Opening
     from arrowroot._storage.url import Location
     from arrowroot._writing.file import WritableFile
+
+    #: A look at an output, its inputs and its objects before it is published.
+    Check = Callable[[str, Sequence[str], "Sequence[MergedObject]"], None]
 
 #: Storage pools serve so many transfers of one job.
 OPEN_FILES = 24
@@ -80,6 +85,8 @@ class MergeReport(NamedTuple):
 
     outputs: tuple[Output, ...]
     left_out: tuple[LeftOut, ...]
+    #: Patterns of rules that no object had.
+    unused_rules: tuple[str, ...] = ()
 
     @property
     def n_inputs(self) -> int:
@@ -115,7 +122,8 @@ def merge(
         have zeros, empty texts and lists. "first": those of the first input, others are left out.
     rules: what becomes of objects, by patterns of their names, or of their paths if there is a slash in them:
         ``{"h_*": "add", "plots/*": "drop"}``. The first that matches counts. Rules are "concatenate", "add", "first",
-        "unique", "all", "drop" and "fail"; docs/merging.md has what becomes of each kind of object if none matches.
+        "unique" (of a table each row once), "all", "drop" and "fail"; docs/merging.md has what becomes of each kind of
+        object if none matches.
     on_bad_input: "skip" leaves out inputs that cannot be read, are not whole, or do not fit to those before, and
         reports them.
     max_size: bytes from which on another output is begun, behind the input that passes them: out.root, out_1.root, ...
@@ -165,9 +173,9 @@ def merged(
     request: Request,
     options: Mapping[str, Any],
     progress: Progress,
-    check: Callable[[str, Sequence[str]], None] | None = None,
+    check: Check | None = None,
 ) -> MergeReport:
-    """Merge files, as :func:`merge` does. ``check``: looks at each output before any is published."""
+    """Merge files, as :func:`merge` does. ``check``: is called with each output, its inputs and its objects first."""
     if request.on_bad_input not in ("fail", "skip"):
         raise InvalidRequestError(f"on_bad_input: {request.on_bad_input!r} is neither fail nor skip")
     if request.open_files < 1:
@@ -179,8 +187,9 @@ def merged(
         every = openings(request.inputs, options)
         n_done = 0
         progress.follow(lambda: (n_done / len(every), merging.n_bytes))
-        for name, open_it in zip(request.inputs, opened(every, request.open_files), strict=True):
-            merging.add(name, open_it)
+        all_opened = opened(every, request.open_files)
+        for name, opening, open_it in zip(request.inputs, every, all_opened, strict=True):
+            merging.add(name, opening, open_it)
             n_done += 1
         return merging.published(check)
 
@@ -197,47 +206,53 @@ class _Merging:
         self._left_out: list[LeftOut] = []
         self._file: WritableFile | None = None
         self._merger: _native.Merger | None = None
+        self._rows: UniqueRows | None = None
         self._inputs: list[str] = []
         #: Bytes of all outputs so far.
         self.n_bytes = 0
         self._bytes_before = 0
 
-    def add(self, name: str, open_it: Callable[[], _native.File]) -> None:
+    def add(self, name: str, opening: Opening, open_it: Callable[[], _native.File]) -> None:
         """Add an input to an output."""
         merger = self._merger or self._begin()
-        is_open = False
+        is_read = False
         try:
             file = open_it()
-            is_open = True
+            rows = [] if self._rows is None else self._rows.read(opening)
+            is_read = True
             n_bytes = merger.add(file)
         except (ArrowrootError, OSError) as error:
-            is_of_input = not is_open or getattr(error, "is_of_input", False)
+            is_of_input = not is_read or getattr(error, "is_of_input", False)
             if self._request.on_bad_input == "fail" or not is_of_input:
                 raise
             self._left_out.append(LeftOut(without_secrets(name), error))
             return
+        if self._rows is not None:
+            self._rows.write(rows)
         self._inputs.append(name)
         self.n_bytes = self._bytes_before + n_bytes
         if self._max_bytes is not None and n_bytes >= self._max_bytes:
             self._end()
 
-    def published(self, check: Callable[[str, Sequence[str]], None] | None) -> MergeReport:
+    def published(self, check: Check | None) -> MergeReport:
         """Publish all outputs, and return what became of all inputs."""
         if self._inputs:
             self._end()
         if not self._written:
             raise InvalidRequestError("no input can be merged: " + str(self._left_out[0].error))
-        for file, inputs, _ in self._written:
+        for file, inputs, report in self._written:
             path = file.complete()
             if check is not None:
-                check(path, inputs)
+                check(path, inputs, [_object_of(one) for one in report["objects"]])
         outputs = []
         for file, inputs, report in self._written:
             file.close()
             objects = tuple(_object_of(one) for one in report["objects"])
             size = os.stat(file.path).st_size  # noqa: PTH116 - text
             outputs.append(Output(file.path, size, len(inputs), objects))
-        return MergeReport(tuple(outputs), tuple(self._left_out))
+        unused = [set(report["unused_rules"]) for _, _, report in self._written]
+        patterns = [pattern for pattern in self._request.rules if all(pattern in one for one in unused)]
+        return MergeReport(tuple(outputs), tuple(self._left_out), tuple(patterns))
 
     def _begin(self) -> _native.Merger:
         number = len(self._written)
@@ -254,13 +269,18 @@ class _Merging:
             rebasket=self._request.rebasket,
             provenance=self._request.provenance,
         )
+        if "unique" in self._request.rules.values():
+            self._rows = UniqueRows(self._file, self._merger)
         return self._merger
 
     def _end(self) -> None:
         assert self._merger is not None and self._file is not None  # noqa: S101, PT018 - something was added
-        self._written.append((self._file, self._inputs, self._merger.finish()))
+        of_rows = [] if self._rows is None else self._rows.finish()
+        report = self._merger.finish()
+        report["objects"] += of_rows
+        self._written.append((self._file, self._inputs, report))
         self._bytes_before = self.n_bytes
-        self._merger, self._file, self._inputs = None, None, []
+        self._merger, self._rows, self._file, self._inputs = None, None, None, []
 
 
 def _object_of(told: Mapping[str, Any]) -> MergedObject:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import arrowroot
 from arrowroot import CorruptFileError
 from arrowroot._converting import compare
 from arrowroot._merging.merge import merged, request_of
+from arrowroot._merging.rows import unseen
 from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
 from arrowroot._sizes import counted, format_bytes
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arrowroot import File, MergeReport, Tree
+    from arrowroot._merging.merge import MergedObject
 
 
 def run(options: argparse.Namespace) -> int:
@@ -51,6 +54,14 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(_document(report, is_verified=options.verify), indent=2))
     else:
         _say(report)
+    for pattern in report.unused_rules:
+        print(f"arrowroot: --rule {printable(pattern)}: no object has this name or path", file=sys.stderr)
+    twice = sorted(name for name, n_times in Counter(request.inputs).items() if n_times > 1)
+    for name in twice:
+        print(
+            f"arrowroot: {printable(without_secrets(name))} is among the inputs more than once",
+            file=sys.stderr,
+        )
     for left_out in report.left_out:
         error = without_secrets(" ".join(str(left_out.error).split()))
         print(f"arrowroot: {printable(left_out.path)} was left out: {printable(error)}", file=sys.stderr)
@@ -63,18 +74,39 @@ class _Check:
     def __init__(self, storage: dict[str, str]) -> None:
         self._storage = storage
 
-    def __call__(self, path: str, inputs: Sequence[str]) -> None:
+    def __call__(self, path: str, inputs: Sequence[str], objects: Sequence[MergedObject]) -> None:
         """Raise CorruptFileError if the output does not have the values of the inputs."""
+        rules = {one.path: one.rule for one in objects if one.num_entries is not None}
         with arrowroot.open(path) as output:
-            n_read = dict.fromkeys(output.trees, 0)
+            n_read = dict.fromkeys(rules, 0)
+            met: dict[str, set[bytes]] = {}
             for name in inputs:
                 with arrowroot.open(name, **self._storage) as file:
                     for tree in file.trees:
-                        if tree in n_read:
+                        rule = rules.get(tree)
+                        if rule == "concatenate" or (rule == "first" and tree not in met):
                             n_read[tree] += _compare(file, output, tree, n_read[tree])
+                        elif rule == "unique":
+                            n_read[tree] += _compare_rows(file, output, tree, n_read[tree], met)
+                        met.setdefault(tree, set())
             for tree, n_entries in n_read.items():
                 if (found := _tree(output, tree).num_entries) != n_entries:
                     raise CorruptFileError(f"{tree}: {found} entries, and {n_entries} in the inputs")
+
+
+def _compare_rows(file: File, output: File, name: str, first: int, met: dict[str, set[bytes]]) -> int:
+    """Compare the rows that an input has first with those of the output from ``first`` on; return their number."""
+    whole = _tree(output, name)
+    seen = met.setdefault(name, set())
+    new = [row for batch in _tree(file, name).scan(whole.choose()) for _, row in unseen(batch, set(), seen)]
+    written = [
+        row
+        for batch in whole.scan(entries=slice(first, first + len(new)))
+        for _, row in unseen(batch, set(), set())
+    ]
+    if repr(new) != repr(written):
+        raise CorruptFileError(f"{file.url}: {name}, read back, has other rows than those that were read")
+    return len(new)
 
 
 def _compare(file: File, output: File, name: str, first: int) -> int:
@@ -110,7 +142,13 @@ def _document(report: MergeReport, *, is_verified: bool) -> dict[str, Any]:
         for output in report.outputs
     ]
     left_out = [{"path": one.path, "error": without_secrets(str(one.error))} for one in report.left_out]
-    return {"form": "arrowroot.merge/1", "outputs": outputs, "left_out": left_out, "verified": is_verified}
+    return {
+        "form": "arrowroot.merge/1",
+        "outputs": outputs,
+        "left_out": left_out,
+        "unused_rules": list(report.unused_rules),
+        "verified": is_verified,
+    }
 
 
 def _say(report: MergeReport) -> None:
@@ -124,7 +162,8 @@ def _say(report: MergeReport) -> None:
         for one in tables:
             print(
                 f"  {printable(one.path).ljust(width)}  {counted(one.num_entries or 0, 'entry', 'entries')} of "
-                f"{counted(one.n_inputs, 'file')}, {counted(one.n_baskets, 'basket')} copied"
+                f"{counted(one.n_inputs, 'file')}, "
+                + ("each row once" if one.rule == "unique" else f"{counted(one.n_baskets, 'basket')} copied")
             )
         others: dict[str, int] = {}
         for one in output.objects:
