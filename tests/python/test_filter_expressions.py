@@ -168,6 +168,29 @@ def binary(operands, sign, function, strength, *, nulls=False, above=False):
     )
 
 
+@pytest.mark.parametrize("name", ["i", "u", "x", "f", "b", "n", "l", "o", "m", "s"])
+def test_values_that_are_looked_up_together_are_those_that_compare_equal_one_by_one(name):
+    numbers = ["-1", "18446744073709551615", "9223372036854775808", "1.5", "0.1", "true", "0", "7", "2", "3"]
+    texts = ["'ab'", "'é'", "''"]
+    constants = texts if name == "s" else numbers
+    for last in ([], ["s" if name == "s" else "i"]):
+        values = constants + last
+        looked_up = f"isin({name}, {', '.join(values)})"
+        one_by_one = " || ".join(f"{name} == {value}" for value in values)
+        if name in "lom":
+            looked_up, one_by_one = f"any({looked_up})", f"any({one_by_one})"
+        assert mask_of(looked_up) == mask_of(one_by_one), (looked_up, one_by_one)
+
+
+def test_many_values_are_looked_up_at_once(monkeypatch):
+    from arrowroot._expressions import choices
+
+    calls = []
+    monkeypatch.setattr(choices, "compare", lambda *given: calls.append(given))
+    assert mask_of(f"i in ({', '.join(map(str, range(2000)))})") == [True, True, False, True, False, True]
+    assert calls == []
+
+
 def test_extremes_of_draw_pass_over_what_is_not_a_number_but_for_the_first():
     from arrowroot._expressions import lists as _lists
 

@@ -15,9 +15,11 @@ from arrowroot._expressions.lists import (
     Level,
     Problem,
     aligned,
+    compare,
     constant,
     ends_of,
     item,
+    logic,
     narrowed,
     truth,
     valid_of,
@@ -29,6 +31,33 @@ def is_null(of: Items) -> Items:
     if of.levels and of.levels[-1].valid is not None:
         raise Problem("is_null() of lists of which some are null: say is_null(len(...))")
     return Items(np.asarray(~valid_of(of)), None, of.levels)
+
+
+def among(of: Items, *values: Items) -> Items:
+    """Return whether a value is equal to one of others, as comparing it with one after another does."""
+    constants: list[Items] = []
+    others: list[Items] = []
+    for value in values:
+        is_plain = value.is_constant and value.valid is None and value.kind == of.kind
+        (constants if is_plain else others).append(value)
+    found = _found(of, constants) if len(constants) > 1 else None
+    if found is None:
+        return logic("||", [compare("==", of, value) for value in values])
+    return logic("||", [Items(found, of.valid, of.levels), *(compare("==", of, value) for value in others)])
+
+
+def _found(of: Items, constants: list[Items]) -> Array | None:
+    """Return which items are one of several constants of their kind, looked up together; None: one by one."""
+    if of.kind == "text" and isinstance(of.data, pa.Array):
+        known = [constant(value.data, of.data) for value in constants]
+        return arrays.to_numpy(pc.is_in(of.data, pa.array([one.as_py() for one in known], of.data.type)))
+    if of.is_constant or of.data.dtype.kind not in "iuf":
+        return None
+    if of.kind == "number":
+        return np.isin(of.data.astype(np.float64, copy=False), [float(value.data) for value in constants])
+    limits = np.iinfo(of.data.dtype)
+    wanted = [int(value.data) for value in constants if limits.min <= int(value.data) <= limits.max]
+    return np.isin(of.data, np.array(wanted, of.data.dtype))
 
 
 def coalesce(of: Items, instead: Items) -> Items:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _COMBINING = ("first", "second", "third", "per")
 _OF_VALUES: dict[str, Callable[[list[Items]], Items]] = {
-    "isin": lambda values: lists.logic("||", [lists.compare("==", values[0], value) for value in values[1:]]),
+    "isin": lambda values: choices.among(*values),
     "xor": lambda values: numbers.arithmetic("^", *values),
     "abs": lambda values: numbers.absolute(*values),
     "int": lambda values: numbers.truncated(*values),
