@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, unquote
@@ -46,38 +46,35 @@ _ODD = r"(?=\S*\d|\S{16}|\S+(?-i:[A-Z]))"
 #: The value is in the next lines (YAML).
 _BLOCK = r"(?:[|>][+-]?\s*\n\s*)?(?![|>][+-]?\s*\n)"
 _SAID = rf"(?:{_STRONG})"
-_RULES = tuple(
-    re.compile(pattern, re.IGNORECASE | re.DOTALL)
-    for pattern in (
-        r"(?P<lead>)(?P<quote>)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
-        # JSON web tokens and macaroons, wherever they stand.
-        r"(?P<lead>)(?P<quote>)\b(?:eyJ[\w-]{4,}\.[\w-]{4,}(?:\.[\w-]*)?|MDA[\w-]{40,}={0,2})",
-        # All of such a header: its parts may be in quotes.
-        rf"""(?<![\w.%+-])(?P<lead>(?:[\w-]*-)?(?:authorization|cookie)\\?["']?\s?:\s*){_OF_HEADER}""",
-        # --password X, as an option and the word after it.
-        rf"""(?P<lead>(?<![\w.-])--?(?:{_NAME})["']?(?:,\s*|\s+|\\\n\s*))(?!--?[a-z]{{2}}|-u){_VALUE}""",
-        rf"""(?P<lead>(?<![\w.-])(?:-u|--(?:proxy-)?user)["']?[\s=,]+)(?=\S+:){_VALUE}""",
-        rf"""(?P<lead>(?<![\w.-])-u)(?=[^\s"'=,:]+:){_VALUE}""",
-        rf"""(?P<lead>\b(?:sshpass|mysql\w{{0,10}}|mariadb\w{{0,10}})\b[^|;\n]{{0,80}}?\s-p\s?){_VALUE}""",
-        # password=X, "password": "X", X-Auth-Token: X. A dotted key before a colon is one of a campaign.
-        rf"""(?<![\w.%+-])(?P<lead>(?:{_NAME})\\?["']?\s?(?:=>?|:=|->|→|%(?:25)*3D)\s?)(?!["']?{_WAY}\s){_VALUE}""",
-        # After the name of a way to be let in, the next rule strikes out what follows.
-        rf"""(?<![\w.%+-])(?P<lead>(?:[\w-]*(?:{_STRONG})|{_OF_VARIABLE}|{_OF_KEY})\\?["']?\s?:\s*{_BLOCK})(?!["']?{_WAY}\s){_VALUE}""",
-        # A pair of a name and its value; <password>X</password>; a call with it, as HTTPBasicAuth('me', 'X').
-        rf"""(?P<lead>\(\s*b?["'](?:{_NAME})["'],\s*)(?=b?["'][^"']*["']\s*\))(?!["']?{_WAY}\s){_VALUE}""",
-        rf"""(?P<lead>\[\s*["'](?-i:[A-Z0-9_]*(?:TOKEN|PASSWORD|SECRET|_KEY))["'],\s*)(?=["'][^"']*["']\s*\]){_VALUE}""",
-        rf"""(?P<lead><[\w:.-]*(?:{_STRONG})[^<>\n]*>)(?P<quote>)(?!\.\.\.)[^<]+""",
-        rf"""(?P<lead>\b\w*(?:auth|{_STRONG})\()(?=[^()]*["'])(?P<quote>)(?!\.\.\.)[^()]+""",
-        # netrc, prompts, sentences.
-        rf"(?P<lead>\b(?:login|user)\s+\S{{1,200}}\s+(?:password|pass)\s+){_VALUE}",
-        rf"""(?P<lead>\b(?:password|pass[_\s-]?phrase)\s+for\s+(?:["'][^"'\n]{{1,200}}["']|[^\n:"']{{1,200}}):\s*){_VALUE}""",
-        rf"(?P<lead>\b{_SAID}\s+(?:is|was)\s?:?\s+){_ODD}{_VALUE}",
-        rf"(?P<lead>\b(?:{_SAID}|oauth|digest)\s+)(?![/.~-])(?=\S*\d)(?=\S{{8}})(?=\S*[a-z])(?!\S*[=:]){_VALUE}",
-        rf"(?P<lead>\b{_WAY}(?:\s+|%20|\+))(?!{_PROSE}){_VALUE}",
-        rf"""(?<![\w.%+-])(?P<lead>{_WAY}\\?["'],\s*)(?=\\?["']){_VALUE}""",
-        rf"""(?<![\w.%+-])(?P<lead>bearer\\?["']?\s?[:=]\s*)(?!{_PROSE}){_VALUE}""",
-        rf"(?P<lead>\bbearer\s+tokens?(?:\s+(?:is|was))?[\s:=]\s*){_ODD}{_VALUE}",
-    )
+_RULES = (
+    r"(?P<lead>)(?P<quote>)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+    # JSON web tokens and macaroons, wherever they stand.
+    r"(?P<lead>)(?P<quote>)\b(?:eyJ[\w-]{4,}\.[\w-]{4,}(?:\.[\w-]*)?|MDA[\w-]{40,}={0,2})",
+    # All of such a header: its parts may be in quotes.
+    rf"""(?<![\w.%+-])(?P<lead>(?:[\w-]*-)?(?:authorization|cookie)\\?["']?\s?:\s*){_OF_HEADER}""",
+    # --password X, as an option and the word after it.
+    rf"""(?P<lead>(?<![\w.-])--?(?:{_NAME})["']?(?:,\s*|\s+|\\\n\s*))(?!--?[a-z]{{2}}|-u){_VALUE}""",
+    rf"""(?P<lead>(?<![\w.-])(?:-u|--(?:proxy-)?user)["']?[\s=,]+)(?=\S+:){_VALUE}""",
+    rf"""(?P<lead>(?<![\w.-])-u)(?=[^\s"'=,:]+:){_VALUE}""",
+    rf"""(?P<lead>\b(?:sshpass|mysql\w{{0,10}}|mariadb\w{{0,10}})\b[^|;\n]{{0,80}}?\s-p\s?){_VALUE}""",
+    # password=X, "password": "X", X-Auth-Token: X. A dotted key before a colon is one of a campaign.
+    rf"""(?<![\w.%+-])(?P<lead>(?:{_NAME})\\?["']?\s?(?:=>?|:=|->|→|%(?:25)*3D)\s?)(?!["']?{_WAY}\s){_VALUE}""",
+    # After the name of a way to be let in, the next rule strikes out what follows.
+    rf"""(?<![\w.%+-])(?P<lead>(?:[\w-]*(?:{_STRONG})|{_OF_VARIABLE}|{_OF_KEY})\\?["']?\s?:\s*{_BLOCK})(?!["']?{_WAY}\s){_VALUE}""",
+    # A pair of a name and its value; <password>X</password>; a call with it, as HTTPBasicAuth('me', 'X').
+    rf"""(?P<lead>\(\s*b?["'](?:{_NAME})["'],\s*)(?=b?["'][^"']*["']\s*\))(?!["']?{_WAY}\s){_VALUE}""",
+    rf"""(?P<lead>\[\s*["'](?-i:[A-Z0-9_]*(?:TOKEN|PASSWORD|SECRET|_KEY))["'],\s*)(?=["'][^"']*["']\s*\]){_VALUE}""",
+    rf"""(?P<lead><[\w:.-]*(?:{_STRONG})[^<>\n]*>)(?P<quote>)(?!\.\.\.)[^<]+""",
+    rf"""(?P<lead>\b\w*(?:auth|{_STRONG})\()(?=[^()]*["'])(?P<quote>)(?!\.\.\.)[^()]+""",
+    # netrc, prompts, sentences.
+    rf"(?P<lead>\b(?:login|user)\s+\S{{1,200}}\s+(?:password|pass)\s+){_VALUE}",
+    rf"""(?P<lead>\b(?:password|pass[_\s-]?phrase)\s+for\s+(?:["'][^"'\n]{{1,200}}["']|[^\n:"']{{1,200}}):\s*){_VALUE}""",
+    rf"(?P<lead>\b{_SAID}\s+(?:is|was)\s?:?\s+){_ODD}{_VALUE}",
+    rf"(?P<lead>\b(?:{_SAID}|oauth|digest)\s+)(?![/.~-])(?=\S*\d)(?=\S{{8}})(?=\S*[a-z])(?!\S*[=:]){_VALUE}",
+    rf"(?P<lead>\b{_WAY}(?:\s+|%20|\+))(?!{_PROSE}){_VALUE}",
+    rf"""(?<![\w.%+-])(?P<lead>{_WAY}\\?["'],\s*)(?=\\?["']){_VALUE}""",
+    rf"""(?<![\w.%+-])(?P<lead>bearer\\?["']?\s?[:=]\s*)(?!{_PROSE}){_VALUE}""",
+    rf"(?P<lead>\bbearer\s+tokens?(?:\s+(?:is|was))?[\s:=]\s*){_ODD}{_VALUE}",
 )
 #: Without one of these no rule applies: most texts are looked at once.
 _SUSPICIOUS = re.compile(
@@ -250,9 +247,15 @@ def _text(text: str, hidden: Iterable[str]) -> str:
     if not _SUSPICIOUS.search(text):
         return text
     text = _SPREAD.sub("", _SPACED.sub("", text))
-    for rule in _RULES:
+    for rule in _rules():
         text = rule.sub(_struck, text)
     return _WORD.sub(lambda found: shown_place(found[0]), text)
+
+
+@cache
+def _rules() -> tuple[re.Pattern[str], ...]:
+    """The rules, compiled at the first text that needs them: that takes longer than most commands."""
+    return tuple(re.compile(rule, re.IGNORECASE | re.DOTALL) for rule in _RULES)
 
 
 def _struck(found: re.Match[str]) -> str:

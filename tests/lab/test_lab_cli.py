@@ -334,3 +334,24 @@ def test_a_file_is_put_through_links_and_into_pipes_and_never_in_the_place_of_a_
     name = tmp_path / ("x" * 244 + ".svg")
     assert lab("classics", "--picture", str(name))[0] == 0
     assert sorted(one.suffix for one in tmp_path.iterdir()) == [".csv", ".csv", ".csv", ".svg", ".svg"]
+
+
+def test_a_command_imports_what_it_needs_and_help_no_database():
+    imported = (
+        "import sys\nfrom arrowroot_lab.cli import main\ntry: main(sys.argv[1:])\nexcept SystemExit: pass\n"
+        "print(*(one for one in sys.modules if one.startswith(('sqlalchemy', 'numpy', 'arrowroot_lab.cli.'))))"
+    )
+
+    def told(*words):
+        command = [sys.executable, "-c", imported, *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+    *page, modules = told("--help")
+    assert "    history   how a series went on" in page
+    assert "    classics  published experiments again, in virtual time" in page
+    assert modules == ""
+    modules = told("history", "--help")[-1].split()
+    assert {one for one in modules if ".cli." in one} == {
+        "arrowroot_lab.cli.asking",
+        "arrowroot_lab.cli.history",
+    }

@@ -414,8 +414,8 @@ MISTYPED = (
 ARGUMENTS = {
     "plan": ["{}"], "push": ["{}"], "run": ["{}"], "show": ["--db", "{}"], "compare": ["{}", "--db", "{}"],
     "check": ["--baseline", "{}", "--markdown", "{}"], "watch": ["{}", "--every", "{}"], "wan": ["{}"],
-    "history": ["--db", "{}"], "diff_env": ["{}", "{}", "--db", "{}"], "publish": ["{}"], "export": ["{}"],
-    "importing": ["{}"], "cache": ["{}"], "classics": ["--picture", "{}"], "settings": ["{}", "--output", "{}"],
+    "history": ["--db", "{}"], "diff-env": ["{}", "{}", "--db", "{}"], "publish": ["{}"], "export": ["{}"],
+    "import": ["{}"], "cache": ["{}"], "classics": ["--picture", "{}"], "settings": ["{}", "--output", "{}"],
 }  # fmt: skip
 
 
@@ -426,7 +426,6 @@ def test_commands_show_no_mistyped_url(command, url, tmp_path, monkeypatch, capf
     assert set(ARGUMENTS) >= set(COMMANDS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ARROWROOT_SITE", "here")
-    name = {"importing": "import", "diff_env": "diff-env"}.get(command, command)
     for more in (
         [],
         ["--db", url],
@@ -436,12 +435,12 @@ def test_commands_show_no_mistyped_url(command, url, tmp_path, monkeypatch, capf
         ["--engine", url],
     ):
         try:
-            code = main([name, *(word.replace("{}", url) for word in ARGUMENTS[command]), *more])
+            code = main([command, *(word.replace("{}", url) for word in ARGUMENTS[command]), *more])
         except SystemExit as end:
             code = end.code
         said = "".join(capfd.readouterr())
         assert CANARY not in said
-        assert code, (name, said)
+        assert code, (command, said)
         assert "Traceback" not in said
     assert not any(CANARY in str(path) for path in tmp_path.rglob("*"))
 

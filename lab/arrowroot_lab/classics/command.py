@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from arrowroot_lab.cli import asking
 from arrowroot_lab.errors import EXIT_DONE, EXIT_FAILED, LabError, RequestError
 
 if TYPE_CHECKING:
@@ -50,12 +49,19 @@ def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None
     parser.add_argument(
         "--picture",
         metavar="FILE.svg",
-        type=asking.output,
+        type=_output,
         help="of all classics, from the kept results: draw it there, and for narrow screens as FILE-narrow.svg",
     )
     place = parser.add_mutually_exclusive_group()
-    place.add_argument("--out", metavar="FILE", type=asking.output, help="write the results there, as JSON")
+    place.add_argument("--out", metavar="FILE", type=_output, help="write the results there, as JSON")
     place.add_argument("--write", action="store_true", help="keep the results for the pages")
+
+
+def _output(text: str) -> Path:
+    # A help page needs nothing of what the options of results import.
+    from arrowroot_lab.cli.asking import output
+
+    return output(text)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,7 +15,6 @@ import sys
 import textwrap
 from functools import partial
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.campaign.keys import nearest
@@ -32,11 +31,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-#: In the order in which help lists them.
-COMMANDS = (
-    "plan", "push", "run", "show", "compare", "check", "watch", "wan", "settings", "history", "diff_env",
-    "publish", "export", "importing", "cache",
-)  # fmt: skip
+#: Their modules by name, and what help says of each, in its order: a module is imported if its command is asked for.
+COMMANDS = {
+    "plan": ("plan", "the cases of a campaign, and how long they take"),
+    "push": ("push", "put datasets onto storages, and prove that they are there"),
+    "run": ("run", "measure what is not measured yet"),
+    "show": ("show", "results, one result, a matrix, or the overview"),
+    "compare": ("compare", "better, worse, no difference, or not enough"),
+    "check": ("check", "fail if a run is not what the baseline was"),
+    "watch": ("watch", "measure again and again, and check"),
+    "wan": ("wan", "where a job would run best"),
+    "settings": ("settings", "the best settings of a site's storages"),
+    "history": ("history", "how a series went on"),
+    "diff-env": ("diff_env", "what differs between the environments of two results"),
+    "publish": ("publish", "static pages of all results"),
+    "export": ("export", "CSV, Parquet or other files, for scripts"),
+    "import": ("importing", "results of other machines"),
+    "cache": ("cache", "what is kept of datasets, environments and campaigns"),
+}
 
 _DESCRIPTION = """\
 Runs the same I/O tests over storages, layouts, engines and versions, keeps every sample, and shows them.
@@ -106,11 +118,11 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 def _parse(words: list[str]) -> argparse.Namespace:
     """Return what was typed, as a command. What nobody knows is answered with the nearest, in one line."""
-    whole = parser()
-    actions = whole._actions  # noqa: SLF001 - argparse says it nowhere else
-    commands = next(one.choices or {} for one in actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
+    whole = parser(words[0] if words else "")
+    actions = whole._actions  # noqa: SLF001 - argparse says it nowhere else
+    commands = next(one.choices or {} for one in actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001
     if not words:
         whole.print_help()
         whole.exit()
@@ -129,17 +141,31 @@ def _parse(words: list[str]) -> argparse.Namespace:
     return options
 
 
-def parser() -> argparse.ArgumentParser:
-    """The commands with their options."""
+def parser(asked: str | None = None) -> argparse.ArgumentParser:
+    """The commands with their options.
+
+    asked: the first word that was typed: of our commands only this one has its options, and those of others are
+        imported if it is none of ours; None: all have theirs
+    """
     top = _Parser(prog="arrowroot lab", description=_DESCRIPTION, formatter_class=_Help)
     commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
 
-    def add(module: Any, name: str, description: str, summary: str) -> argparse.ArgumentParser:
+    def add(module: Any, name: str, description: str, summary: str = "") -> argparse.ArgumentParser:
+        summary = summary or COMMANDS[name][1]
         command = commands.add_parser(name, description=description, help=summary, formatter_class=_Help)
         command.set_defaults(run_command=module.run)
         return command
 
-    modules = [import_module(f"arrowroot_lab.cli.{name}") for name in COMMANDS]
-    for module in (*modules, *(point.load() for point in entry_points(group="arrowroot_lab.commands"))):
-        module.add_command(partial(add, module))
+    for name, (module_name, summary) in COMMANDS.items():
+        if asked in (None, name):
+            module = import_module(f"arrowroot_lab.cli.{module_name}")
+            module.add_command(partial(add, module))
+        else:
+            commands.add_parser(name, help=summary)
+    if asked not in COMMANDS:
+        from importlib.metadata import entry_points
+
+        for point in entry_points(group="arrowroot_lab.commands"):
+            module = point.load()
+            module.add_command(partial(add, module))
     return top

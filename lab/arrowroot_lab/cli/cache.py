@@ -29,9 +29,9 @@ examples:
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = add("cache", _DESCRIPTION, "what is kept of datasets, environments and campaigns")
+    parser = add("cache", _DESCRIPTION)
     parser.add_argument("--remove", choices=[*_ROOMS, "all"], help="remove it")
     parser.add_argument("--json", action="store_true", help="as JSON")
 

@@ -45,9 +45,9 @@ Exit codes: 0 no alarm; 1 an alarm, or a slower engine; 2 the request is at faul
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = add("check", _DESCRIPTION, "fail if a run is not what the baseline was")
+    parser = add("check", _DESCRIPTION)
     parser.add_argument(
         "--baseline",
         metavar="RUN",

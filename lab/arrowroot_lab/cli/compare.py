@@ -35,9 +35,9 @@ examples:
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = add("compare", _DESCRIPTION, "better, worse, no difference, or not enough")
+    parser = add("compare", _DESCRIPTION)
     parser.add_argument(
         "before", nargs="?", metavar="BEFORE", help="what is judged by (default: what was there first)"
     )

@@ -22,9 +22,9 @@ examples:
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = add("diff-env", _DESCRIPTION, "what differs between the environments of two results")
+    parser = add("diff-env", _DESCRIPTION)
     parser.add_argument("one", metavar="RESULT", help="a UUID, or the beginning of one")
     parser.add_argument("other", metavar="RESULT")
     parser.add_argument("--all", action="store_true", help="what is equal, too")

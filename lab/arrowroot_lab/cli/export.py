@@ -28,9 +28,9 @@ examples:
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = add("export", _DESCRIPTION, "CSV, Parquet or other files, for scripts")
+    parser = add("export", _DESCRIPTION)
     parser.add_argument(
         "out",
         metavar="OUT",

@@ -25,9 +25,9 @@ examples:
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = add("history", _DESCRIPTION, "how a series went on")
+    parser = add("history", _DESCRIPTION)
     asking.add_mining(parser)
     # Without one the changes of CPU time and memory are told, too.
     parser.set_defaults(metric=None)

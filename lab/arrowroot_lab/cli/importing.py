@@ -39,9 +39,9 @@ Exit codes: 0 all are there now; 1 some were refused; 2 the request is at fault;
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = add("import", _DESCRIPTION, "results of other machines")
+    parser = add("import", _DESCRIPTION)
     parser.add_argument(
         "sources",
         nargs="+",

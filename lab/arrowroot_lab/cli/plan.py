@@ -49,9 +49,9 @@ _OF_STORAGES = (
 )
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = add("plan", _DESCRIPTION, "the cases of a campaign, and how long they take")
+    parser = add("plan", _DESCRIPTION)
     asking.add_campaign(parser)
     parser.add_argument("--no-predict", action="store_true", help="only from results, without predictions")
     asking.add_site(parser)

@@ -35,9 +35,9 @@ examples:
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = add("publish", _DESCRIPTION, "static pages of all results")
+    parser = add("publish", _DESCRIPTION)
     parser.add_argument(
         "directory", metavar="DIR", type=asking.output, help="empty, not there yet, or published to before"
     )

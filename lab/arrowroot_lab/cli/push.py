@@ -36,9 +36,9 @@ interrupted: the next push goes on with what was begun.
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = add("push", _DESCRIPTION, "put datasets onto storages, and prove that they are there")
+    parser = add("push", _DESCRIPTION)
     asking.add_campaign(parser)
     parser.add_argument(
         "--storage", action="append", default=[], metavar="GLOB", help="only storages whose names match"

@@ -44,9 +44,9 @@ or the campaign is at fault; 3 an engine, a storage or a dataset that was asked 
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    command = add("run", _DESCRIPTION, "measure what is not measured yet")
+    command = add("run", _DESCRIPTION)
     asking.add_campaign(command)
     command.add_argument(
         "--case",

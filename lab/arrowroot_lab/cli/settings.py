@@ -32,9 +32,9 @@ examples:
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = add("settings", _DESCRIPTION, "the best settings of a site's storages")
+    parser = add("settings", _DESCRIPTION)
     parser.add_argument("measured_at", metavar="SITE", help="as results call it")
     parser.add_argument(
         "--output",

@@ -32,9 +32,9 @@ examples:
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = add("show", _DESCRIPTION, "results, one result, a matrix, or the overview")
+    parser = add("show", _DESCRIPTION)
     parser.add_argument("result", nargs="?", metavar="RESULT", help="a UUID, or the beginning of one")
     what = parser.add_mutually_exclusive_group()
     what.add_argument(

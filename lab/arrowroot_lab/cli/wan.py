@@ -34,9 +34,9 @@ The last lines say how far off the model is on cells of the grid that it had not
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = add("wan", _DESCRIPTION, "where a job would run best")
+    parser = add("wan", _DESCRIPTION)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--columns", metavar="NAMES", help="a workload of the grid, or its columns; '*': all")
     what.add_argument("--share", metavar="S", help="a share of the bytes of the file, as '20 %%' or 0.2")

@@ -32,9 +32,9 @@ Exit codes: of --once as of check: 0 no alarm; 1 an alarm; 4 a slower place. 2 t
 """
 
 
-def add_command(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
+def add_command(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = add("watch", _DESCRIPTION, "measure again and again, and check")
+    parser = add("watch", _DESCRIPTION)
     asking.add_campaign(parser)
     when = parser.add_mutually_exclusive_group()
     when.add_argument("--every", metavar="TIME", help="from one beginning to the next, as 6h or 30min")
