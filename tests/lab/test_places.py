@@ -16,6 +16,7 @@ import arrowroot
 from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.location import Location
 from arrowroot_lab.running import checking, sampling
+from arrowroot_lab.statistics import rises
 from arrowroot_lab.store import Store
 from arrowroot_lab.watching.alarms import Fault, PlaceState
 from arrowroot_lab.watching.sites import sites
@@ -317,6 +318,24 @@ def test_a_storage_that_is_measured_no_more_is_silent():
 def test_chance_does_not_ring():
     n_rung, n_again = planted_places.share_of_null(30_000, 80)
     assert (n_rung <= 2, n_again) == (True, 0)
+
+
+def test_rounds_that_are_passed_over_as_one_array_have_no_rise(monkeypatch):
+    draw = np.random.default_rng(5)
+
+    def drawn(n_rounds):
+        noise = draw.uniform(0.01, 0.06)
+        logs = draw.normal(0, noise, (7, n_rounds)) + (draw.random(n_rounds) < 0.03) * 0.5
+        logs[draw.permutation(7)[:3], draw.integers(n_rounds) :] += noise * draw.uniform(1, 5)
+        logs[draw.random(logs.shape) < draw.choice([0, 0.1])] = np.nan
+        return logs
+
+    groups = {"all": range(7), "some": [0, 2, 4], "others": [1, 3, 5, 6], **{at: [at] for at in range(7)}}
+    series = [drawn(int(draw.integers(5, 91))) for _ in range(100)]
+    found = [rises.rises(logs, groups) for logs in series]
+    assert sum(map(len, found)) > 20
+    monkeypatch.setattr(rises._Judge, "suspects", lambda _, nows: np.ones(len(nows), bool))
+    assert [rises.rises(logs, groups) for logs in series] == found
 
 
 #: A reading takes 10 ms without a line, and up to 60 ms beside other tests, whose load is a slower place, too.

@@ -370,7 +370,7 @@ def test_the_newest_results_of_a_series_and_version_are_found_by_one_of_them(sto
             ]
             expected += same[:n]
         found = store.newest_of([head.id for head in heads], where, ("uuid",), n, end)
-        assert sorted(row.uuid for row in found) == sorted(expected)
+        assert sorted(uuid for (uuid,) in found) == sorted(expected)
     spans = store.spans(where)
     first = next(head for head in heads if (head.series_id, head.version) in spans)
     dates = [

@@ -91,6 +91,11 @@ def test_no_face_lets_a_text_move_the_cursor():
     assert "\x1b" not in writing.as_json([HOSTILE])
 
 
+def test_values_that_are_equal_and_not_the_same_are_told_apart():
+    table = ResultTable("", (Column("told", "told"),), ((1,), (True,), (1.0,), (1,)), ())
+    assert writing.markdown(table).splitlines()[2:] == ["| 1 |", "| yes |", "| 1.0 |", "| 1 |"]
+
+
 FORMS = st.sampled_from(["text", "key", "time", "bytes", "count", "ratio", "share", "date"])
 
 NAMES = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=60)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot_lab.documents import version_text
 from arrowroot_lab.errors import RequestError
@@ -58,10 +59,6 @@ _COLUMNS = (
 #: So many of the newest results of each side, of the time when there were both, are looked at for such runs; a run may
 #: take so long.
 _LOOKED_AT, _MOST_OF_RUN = 40, timedelta(days=2)
-_OF_SIDE = (
-    "uuid", "created_at", "run", "outcome", "reason", "n_counted", "engine", "series_id", "version",
-    "campaign", "node",
-)  # fmt: skip
 _OF_NIGHTS = (
     f": the median over the {N_NIGHTS} newest nights, each round over the nearest one of the other site. Sites never "
     "take turns: machines, lines and what else happens there are in it. "
@@ -71,12 +68,27 @@ _OF_NIGHTS = (
 _ORDER = [Verdict.WORSE, Verdict.BETTER, Verdict.NOT_ENOUGH, Verdict.NO_DIFFERENCE]
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(NamedTuple):
     """A result as comparisons see it: its row, and its values on the axes."""
 
     row: Any
     axes: dict[str, str]
+
+
+class _OfSide(NamedTuple):
+    """What a comparison asks of the row of a result whose case is known; there are hundreds of thousands."""
+
+    series_id: str
+    version: str
+    campaign: str
+    uuid: str
+    created_at: str
+    run: str | None
+    outcome: str
+    reason: str | None
+    n_counted: int
+    engine: str
+    node: str | None
 
 
 #: The two values that are compared, and the results of each, newest first.
@@ -156,16 +168,19 @@ def _with_others(
     found: dict[tuple[str, ...], dict[str, Measured]] = {}
     for (until, most), like in asked.items():
         axes = {_key(one.row): one.axes for one in like.values()}
-        for row in store.newest_of(like, where, _OF_SIDE, most, until):
-            key = _key(row)
+        for told in store.newest_of(like, where, _OfSide._fields, most, until):
+            key, row = told[:3], _OfSide._make(told)
             found.setdefault(key, {})[row.uuid] = Measured(row, axes[key])
     return [(values, [_whole(side, found) for side in sides]) for values, sides in chosen]
 
 
 def _whole(side: Sequence[Measured], found: dict[tuple[str, ...], dict[str, Measured]]) -> list[Measured]:
     """The newest results of a side and all others that were found of it, newest first."""
-    ones = {one.row.uuid: one for head in side for one in (head, *found.get(_key(head.row), {}).values())}
-    return sorted(ones.values(), key=lambda one: str(one.row.created_at), reverse=True)
+    ones: dict[str, Measured] = {}
+    for head in side:
+        ones[head.row.uuid] = head
+        ones.update(found.get(_key(head.row), {}))
+    return sorted(ones.values(), key=attrgetter("row.created_at"), reverse=True)
 
 
 def _key(row: Any) -> tuple[str, ...]:
@@ -314,12 +329,11 @@ def _compared_of(both: list[list[Measured]], by: str) -> list[list[Measured]]:
 
 def _shared_runs(both: Sequence[Sequence[Measured]]) -> tuple[list[str], bool]:
     """The newest runs that have both sides, as many as give pairs enough; and if they do, with no other run between."""
-    counted = [Counter[str](), Counter[str]()]
+    counted: list[dict[str, int]] = [{}, {}]
     for side, counts in zip(both, counted, strict=True):
-        for one in side:
-            run, n_counted = one.row.run, one.row.n_counted
-            if run:
-                counts[run] += n_counted
+        for row, _ in side:
+            if row.run:
+                counts[row.run] = counts.get(row.run, 0) + row.n_counted
     found: list[str] = []
     n_pairs, are_newest = 0, True
     for run in counted[0]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.errors import RequestError
@@ -13,7 +14,7 @@ from .metrics import STATISTICS, metric
 from .table import Column, ResultTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import Row
 
@@ -32,6 +33,17 @@ AXES = (
     "version",
     "strategy",
 )
+#: What is shown of results, and asked of a row for that.
+_OF_TABLE = (
+    "uuid",
+    *AXES,
+    "wall_median_ns",
+    "outcome",
+    "cpu_median_ns",
+    "n_counted",
+    "created_at",
+    "n_disturbed",
+)
 #: Sizes in a name, as those of caches.
 _SIZE = re.compile(rf"\b\d+(\.\d+)? ({'|'.join(SIZES)})\b")
 #: Metrics whose figures the rows have already; those of others are made of the samples.
@@ -45,11 +57,17 @@ _IN_ROWS = {
 
 def results_table(store: Store, where: Filter | None = None, *, limit: int | None = None) -> ResultTable:
     """Return one row for each result, newest first; what all have in common is told in the notes."""
-    return table_of(named(store.summaries(where, limit=limit)))
+    found = store.rows(where, _OF_TABLE, limit=limit)
+    return _table(found, layout_names(found))
 
 
 def table_of(found: Sequence[Summary]) -> ResultTable:
-    """Return one row for each of these results, in their order."""
+    """Return one row for each of these results, in their order, whose layouts have names."""
+    return _table(found, {})
+
+
+def _table(found: Sequence[Summary | Row[Any]], names: Mapping[str, str]) -> ResultTable:
+    """The table of results; ``names``: of layouts that are hashes."""
     axes, notes = telling(found)
     columns = (
         Column("uuid", "result", "key"),
@@ -60,7 +78,10 @@ def table_of(found: Sequence[Summary]) -> ResultTable:
         Column("n_counted", "counted", "count"),
         Column("created_at", "measured", "date"),
     )
-    rows = tuple(tuple(getattr(one, column.key) for column in columns) for one in found)
+    rows = tuple(map(attrgetter(*(column.key for column in columns)), found))
+    if "layout" in axes and names:
+        at = 1 + axes.index("layout")
+        rows = tuple((*row[:at], names.get(row[at]), *row[at + 1 :]) for row in rows)
     busy = [one for one in found if one.outcome == "ok" and one.wall_median_ns is None and one.n_disturbed]
     if n_busy := len(busy):
         are = "result has no wall time" if n_busy == 1 else "results have no wall time"

@@ -37,7 +37,7 @@ def text(table: ResultTable, width: int = WIDTH) -> str:
     that is too wide, the columns are told in several blocks, each with the texts that the rows begin with.
     """
     forms = [column.form for column in table.columns]
-    cells = [[clean(shown(*cell)) for cell in zip(row, forms, strict=True)] for row in table.rows]
+    cells = _cells(table)
     titles = [clean(column.title) for column in table.columns]
     parts = ["\n".join(textwrap.wrap(clean(table.title), width))] if table.title else []
     for block, widths in _blocks([*cells, titles], forms, width) if cells else ():
@@ -63,8 +63,7 @@ def markdown(table: ResultTable) -> str:
     lines = [f"### {clean(table.title)}", ""] if table.title else []
     lines.append(row([clean(column.title) for column in table.columns]))
     lines.append("|" + "|".join("---" if column.form in _LEFT else "---:" for column in table.columns) + "|")
-    forms = [column.form for column in table.columns]
-    lines += [row([clean(shown(*cell)) for cell in zip(values, forms, strict=True)]) for values in table.rows]
+    lines += map(row, _cells(table))
     return "\n".join([*lines, *(f"\n{clean(note)}" for note in table.notes), ""])
 
 
@@ -141,6 +140,17 @@ def to_file(path: Path, text: str) -> None:
             put(made, path)
     except OSError as error:
         raise LabError(f"{path}: it cannot be written: {error.strerror or error}") from None
+
+
+def _cells(table: ResultTable) -> list[list[str]]:
+    """The rows as texts of one line each; a column of names has few values, each of which is told once."""
+    told = []
+    for place, column in enumerate(table.columns):
+        values = [row[place] for row in table.rows]
+        typed = [*zip(map(type, values), values, strict=True)]  # 1 and True are equal, and two texts
+        texts = {one: clean(shown(one[1], column.form)) for one in set(typed)}
+        told.append([texts[one] for one in typed])
+    return [*map(list, zip(*told, strict=True))]
 
 
 def _blocks(rows: list[list[str]], forms: list[str], width: int) -> list[tuple[list[int], list[int]]]:

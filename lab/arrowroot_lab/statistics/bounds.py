@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.99
 
 
+@lru_cache(maxsize=4096)
 def bound_rank(n: int, confidence: float = CONFIDENCE) -> int:
     """Return the rank, from either end of ``n`` sorted values, of a one-sided bound of their median.
 

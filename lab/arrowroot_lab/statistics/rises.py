@@ -38,6 +38,10 @@ _LEAST_NOISE = LEAST_RISE / 5
 _N_BACK = 2
 #: The deviation of a normal distribution over its median and its 80 % quantile, both absolute.
 _OF_MEDIAN, _OF_QUANTILE, _QUANTILE = 1.4826, 1 / 1.2816, 0.8
+#: So many rounds are looked at as one array.
+_MOST_AHEAD = 32
+#: Sums of an array may be rounded otherwise than one by one: nothing is passed over for that.
+_ROUNDED = 1 - 1e-9
 #: A smaller group explains a rise better only by so much more.
 _BETTER = 1.05
 
@@ -68,8 +72,18 @@ def rises(logs: Array, groups: Mapping[Any, Sequence[int]], *, least: float = LE
     least: a level that rose by less is none
     """
     judge = _Judge(logs, {key: np.asarray(rows) for key, rows in groups.items() if len(rows)}, least)
-    for now in range(LEAST_ROUNDS + WINDOW - 1, logs.shape[1]):
+    now, n = LEAST_ROUNDS + WINDOW - 1, logs.shape[1]
+    while now < n:
+        # What goes on is followed from round to round; else nothing is found in nearly all of them.
+        if all(rise.end is not None for rise in judge.found):
+            ahead = np.arange(now, min(now + _MOST_AHEAD, n))
+            suspect = judge.suspects(ahead)
+            if not suspect.any():
+                now += len(ahead)
+                continue
+            now += int(suspect.argmax())
         judge.look(now)
+        now += 1
     return judge.found
 
 
@@ -88,6 +102,43 @@ class _Judge:
         self._rows = np.full((len(self.groups), most), len(self.logs))
         for rows, row in zip(self.groups.values(), self._rows, strict=True):
             row[: len(rows)] = rows
+        #: The same by the size of the group.
+        self._by_size = [
+            np.stack([rows for rows in self.groups.values() if len(rows) == size])
+            for size in sorted(set(map(len, self.groups.values())))
+        ]
+
+    def suspects(self, nows: Array) -> Array:
+        """Return in which of some rounds a group may have risen surely, if no rise goes on: ``look`` says if it has."""
+        firsts = nows - WINDOW + 1
+        usual, levels = self._usual(firsts)
+        there = usual.any(axis=(0, 1)).nonzero()[0]
+        usual, logs = usual[:, :, there], self.logs[:, there]
+        over = np.where(usual, logs[None] - levels[:, :, None], np.nan)
+        last = self.logs[:, firsts[:, None] + np.arange(WINDOW)].swapaxes(0, 1) - levels[:, :, None]
+        found = np.zeros(len(nows), bool)
+        for rows in self._by_size:
+            befores, windows = middles(over[:, rows], axis=2), middles(last[:, rows], axis=2)
+            usual_of = middles(befores, axis=-1)
+            n_before = np.isfinite(befores).sum(axis=-1)
+            low, height = np.moveaxis(np.sort(windows, axis=-1)[..., :2] - usual_of[..., None], -1, 0)
+            could = np.isfinite(windows).all(axis=-1) & (n_before >= LEAST_ROUNDS)
+            could &= height >= math.log1p(self.least) * _ROUNDED
+            noise = _OF_MEDIAN * middles(np.abs(befores[could] - usual_of[could, None]), axis=-1)
+            noise = np.maximum(noise, _LEAST_NOISE) * (1 + _OF_FEW / n_before[could])
+            is_high = np.minimum(low[could] / _LEAST, height[could] / _MIDDLE) >= noise * _ROUNDED
+            found[could.nonzero()[0][is_high]] = True
+        return found
+
+    def _usual(self, ends: Array) -> tuple[Array, Array]:
+        """Which rounds tell the usual level of each series before some rounds, by these; and that level."""
+        n_until = np.pad(self.is_usual.cumsum(axis=1), ((0, 0), (1, 0)))
+        n_later = n_until[:, ends].T[:, :, None] - n_until[None, :, :-1]
+        usual = self.is_usual & (n_later <= MOST_ROUNDS)
+        usual &= np.arange(self.logs.shape[1]) < ends[:, None, None]
+        levels = middles(np.where(usual, self.logs, np.nan), axis=-1)
+        levels[usual.sum(axis=-1) < LEAST_ROUNDS] = np.nan
+        return usual, levels
 
     def look(self, now: int) -> None:
         """Find what rose in the rounds that end with ``now``."""
@@ -116,12 +167,8 @@ class _Judge:
 
     def _over_usual(self, end: int) -> tuple[Array, Array]:
         """Each value over the usual level of its series before a round, and which rounds told that level."""
-        usual = self.is_usual[:, :end].copy()
-        later = usual[:, ::-1].cumsum(axis=1)[:, ::-1]
-        usual &= later <= MOST_ROUNDS
-        levels = middles(np.where(usual, self.logs[:, :end], np.nan), axis=1)
-        levels[usual.sum(axis=1) < LEAST_ROUNDS] = np.nan
-        return self.logs - levels[:, None], usual
+        (usual,), (levels,) = self._usual(np.array([end]))
+        return self.logs - levels[:, None], usual[:, :end]
 
     def _best(self, left: Array, usual: Array, first: int) -> tuple[Hashable, float, int] | None:
         """Of the groups that seem to have risen the one that explains most, if one of them surely has.

@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from types import TracebackType
 
-    from sqlalchemy import URL, Connection, Engine, Select
+    from sqlalchemy import URL, Connection, CursorResult, Engine, Select
     from typing_extensions import Self
 
 #: Documents that are in memory at the same time.
 _BATCH = 200
+#: Results of which rows are asked for at the same time.
+_BATCH_OF_ROWS = 1000
 
 
 class Store:
@@ -183,9 +185,9 @@ class Store:
         with told(self.place), self._engine.connect() as connection:
             return [Summary(*row) for row in connection.execute(query)]
 
-    def rows(self, where: Filter | None, names: Iterable[str]) -> list[Row[Any]]:
+    def rows(self, where: Filter | None, names: Iterable[str], *, limit: int | None = None) -> list[Row[Any]]:
         """Return some columns of the results that match, newest first: a tenth of the time that all of them take."""
-        query = self._query(where or Filter(), [tables.result.c[name] for name in names])
+        query = self._query(where or Filter(), [tables.result.c[name] for name in names]).limit(limit)
         with told(self.place), self._engine.connect() as connection:
             return list(connection.execute(query).fetchall())
 
@@ -219,7 +221,7 @@ class Store:
         names: Iterable[str],
         n: int | None,
         until: str | None = None,
-    ) -> list[Row[Any]]:
+    ) -> list[tuple[Any, ...]]:
         """Return the newest results of the series, version and campaign of each of some results, newest first.
 
         Args:
@@ -243,11 +245,11 @@ class Store:
         query = query.where(*(result[name] == of[name] for name in key)).order_by(
             result.created_at.desc(), result.id.desc()
         )
-        keys, found = list(like), list[Row[Any]]()
+        keys, found = list(like), list[tuple[Any, ...]]()
         with told(self.place), self._engine.connect() as connection:
             for start in range(0, len(keys), _BATCH):
                 batch = keys[start : start + _BATCH]
-                found += connection.execute(query.where(of.id.in_(batch))).fetchall()
+                found += _plain(connection.execute(query.where(of.id.in_(batch))))
         return found
 
     def keys(self, where: Filter | None) -> list[int]:
@@ -278,10 +280,10 @@ class Store:
         found: dict[str, list[Taken]] = {uuid: [] for uuid in uuids}
         wanted = list(found)
         with told(self.place), self._engine.connect() as connection:
-            for start in range(0, len(wanted), _BATCH):
-                rows = connection.execute(taken_of(wanted[start : start + _BATCH], keys)).fetchall()
-                for row in rows:
-                    found[row[0]].append(Taken(row[1], row[2], row[4:], row[3]))
+            for start in range(0, len(wanted), _BATCH_OF_ROWS):
+                asked = connection.execute(taken_of(wanted[start : start + _BATCH_OF_ROWS], keys))
+                for uuid, turn, started_at, trace, *values in _plain(asked):
+                    found[uuid].append(Taken(turn, started_at, tuple(values), trace))
         return found
 
     def results(self, where: Filter | None = None, *, limit: int | None = None) -> Iterator[Result]:
@@ -443,6 +445,11 @@ class Store:
                 f"{self.place}: {uuid}: another document with this UUID is stored; a result is never replaced. "
                 "A new measurement needs a new UUID"
             )
+
+
+def _plain(asked: CursorResult[Any]) -> list[tuple[Any, ...]]:
+    """The rows as the driver makes them: those that know the names of their columns take twice the time."""
+    return list(asked.cursor.fetchall())
 
 
 def _identity_of(path: Path) -> tuple[int, int] | None:

@@ -278,10 +278,10 @@ def _alike(logs: Array, models: Array) -> Array:
     left: Array = logs.copy()
     if len(known) < 2:
         return left
-    over = np.full_like(logs, np.nan)
-    for at in range(n):
-        near = [one for one in range(max(0, at - _N_NEIGHBOURS), min(n, at + _N_NEIGHBOURS + 1)) if one != at]
-        over[:, at] = logs[:, at] - middles(logs[:, near], axis=1)
+    aside = np.arange(-_N_NEIGHBOURS, _N_NEIGHBOURS + 1)
+    near = np.arange(n)[:, None] + aside[aside != 0]
+    beyond = (near < 0) | (near >= n)
+    over = logs - middles(np.where(beyond, np.nan, logs[:, np.where(beyond, 0, near)]), axis=2)
     for model in known:
         its = models == model
         told = over[its & np.isfinite(over)]
