@@ -61,6 +61,10 @@ class _Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.n_open -= 1
 
+    def do_HEAD(self):
+        """Of a storage that files are pushed to: what is not there is not found."""
+        self.do_GET()
+
     def do_GET(self):
         server = self.server
         with server.lock:
@@ -76,6 +80,9 @@ class _Handler(BaseHTTPRequestHandler):
         if server.token is not None and self.headers["Authorization"] != f"Bearer {server.token}":
             self._answer(401, {}, b"")
             return
+        if not (server.directory / self.path.rpartition("/")[2]).exists():
+            self._answer(404, {}, b"")
+            return
         content = (server.directory / self.path.rpartition("/")[2]).read_bytes()
         if "Range" not in self.headers:
             self._answer(200, {}, content)
@@ -90,7 +97,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, *_):
         """Keep quiet."""

@@ -33,7 +33,7 @@ class Failure(Enum):
     )
     #: It may be gone if one tries again: of networks and servers.
     TRANSIENT = (
-        r"connection (?:was )?(?:refused|reset|aborted|closed)",
+        r"connection (?:was )?(?:refused|reset|aborted|closed|error)|couldn't connect",
         r"broken pipe|timed? ?out|unreachable|temporary failure|no route|network is down|try again|operation expired",
         rf"{_STATUS}50[24]\b|server error|nothing came|gave up after",
         r"stale file handle|end of (?:stream|file) while|socket (?:error|timeout)",

@@ -40,7 +40,7 @@ class Places:
 
         Raises: MissingError if a program is missing; LabError if a server does not start. Neither is tried twice.
         """
-        key = (subject.case.storage.name, subject.case.dataset.name)
+        key = _key(subject)
         if key not in self._places:
             try:
                 with as_lab_errors():
@@ -59,6 +59,10 @@ class Places:
         subject.result.versions.update(found.versions)
         subject.result.line.update(_named(self._before[key], "before"))
 
+    def forget(self, subject: Subject) -> None:
+        """Open the place of a case anew the next time: it could not be."""
+        self._places.pop(_key(subject), None)
+
     def _show(self, storage: str) -> Show:
         return lambda name, n_bytes, of_bytes: self._tell(
             "dataset", storage, f"{name}: {size_text(n_bytes)} of {size_text(of_bytes)} are there"
@@ -66,13 +70,17 @@ class Places:
 
     def line_of(self, subject: Subject) -> dict[str, float]:
         """The figures of a case's line, as they were before."""
-        return self._before.get((subject.case.storage.name, subject.case.dataset.name), {})
+        return self._before.get(_key(subject), {})
 
     def measure_after(self, subject: Subject) -> None:
         """Note the line of a case's place as it is now. Raises: LabError."""
         if subject.place:
             with as_lab_errors():
                 subject.result.line.update(_named(subject.place.line_figures(), "after"))
+
+
+def _key(subject: Subject) -> tuple[str, str]:
+    return subject.case.storage.name, subject.case.dataset.name
 
 
 def _named(figures: dict[str, float], when: str) -> dict[str, float]:

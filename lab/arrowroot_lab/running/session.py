@@ -261,7 +261,7 @@ class Session:
         if problem is not None:
             subject.cut_off(problem)
             return
-        self._places.open(subject)
+        self._open(subject)
         place = subject.place
         if subject.is_rehearsed or place is None:
             return
@@ -289,6 +289,29 @@ class Session:
             for path in self.directory.glob(f"{subject.trace.stem}*"):
                 path.unlink()
         self._journal.begin(subject.result)
+
+    def _open(self, subject: Subject) -> None:
+        """Give a case its place. A server of others may refuse already as files are put there, or looked for.
+
+        Raises: RefusedError if nothing is asked of the storage any more; as ``Places.open`` does.
+        """
+        storage, spared = subject.case.storage, self._sparing.of(subject)
+        while True:
+            try:
+                self._places.open(subject)
+            except LabError as error:
+                kind = failing.kind_of(str(error), storage.kind)
+                if storage.url is None or kind not in (Failure.REFUSAL, Failure.TRANSIENT):
+                    raise
+                if kind is Failure.REFUSAL and spared.backs_off():
+                    self.progress("retry", subject.label, f"tried again: {error}")
+                    self._places.forget(subject)
+                    self._pause(subject)
+                    continue
+                does = "refuses" if kind is Failure.REFUSAL else "does not answer"
+                spared.closed = f"storage {storage.name} {does}, and is left alone: {error}"
+                self._see_that_it_is_open(subject)
+            return
 
     def _rehearsed(self, subject: Subject, more: dict[str, Any]) -> None:
         place = subject.place
