@@ -101,6 +101,16 @@ def test_matrix_takes_other_axes_metrics_and_statistics(store):
     assert {cell for row in across.rows for cell in row[2:]} == {ENGINES["arrowroot"][2]}
 
 
+def test_a_matrix_has_nothing_where_a_result_has_no_value_on_an_axis(tmp_path):
+    results = Made(seed=7).results()
+    for result in results[::2]:
+        result.machine = {**result.machine, "shared": True}
+    with Store.open(tmp_path / "lab.db") as opened:
+        for result in results:
+            opened.put(result)
+        assert {row["node"] for row in matrix(opened, Filter(), across="storage").records()} == {None, "shared"}
+
+
 def test_planted_steps_between_versions_are_told(store):
     table, compared = compare(store, Filter(storage=("local",)), by="version", key="cpu_ns")
     assert len(compared) == 2 * len(WORKLOADS)  # uproot has one version

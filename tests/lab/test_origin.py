@@ -140,7 +140,7 @@ def test_a_repository_that_the_site_does_not_trust_is_refused_with_the_line_to_a
 
 
 def test_a_file_or_a_commit_that_is_not_there_is_named(repository):
-    with pytest.raises(LabError, match=r"commit \w{12} has no file 'campaigns/d.toml'"):
+    with pytest.raises(RequestError, match=r"commit \w{12} has no file 'campaigns/d.toml'"):
         read(given(f"{repository}:campaigns/d.toml"))
     with pytest.raises(LabError, match=r"git: .*none"):
         read(given(f"{repository}@none:campaigns/c.toml"))

@@ -69,7 +69,7 @@ class Origin:
                     _write(place, commit, files)
         file = files / self.path
         if not file.is_file():
-            raise LabError(f"{self}: commit {commit[:12]} has no file {self.path!r}")
+            raise RequestError(f"{self}: commit {commit[:12]} has no file {self.path!r}")
         return file, replace(self, name=commit)
 
     def _commit(self, place: Path) -> str:

@@ -50,9 +50,9 @@ def matrix(
     differing, notes = varying([axes_of(one) for one in found])
     down = [axis for axis in differing if axis != across and not (across == "engine" and axis == "version")]
     heads = sorted({_head(one, across, differing) for one in found}, key=natural)
-    cells: dict[tuple[str, ...], dict[str, Any]] = {}
+    cells: dict[tuple[str | None, ...], dict[str, Any]] = {}
     for one in reversed(found):  # the newest last, so that it stays
-        row = tuple(str(getattr(one, axis)) for axis in down)
+        row = tuple(getattr(one, axis) for axis in down)
         value = figure[one.uuid] if one.outcome == "ok" else one.outcome
         cells.setdefault(row, {})[_head(one, across, differing)] = value
     columns = (
@@ -61,7 +61,7 @@ def matrix(
     )
     rows = tuple(
         (*row, *(cells[row].get(head) for head in heads))
-        for row in sorted(cells, key=lambda row: [natural(value) for value in row])
+        for row in sorted(cells, key=lambda row: [natural(value or "") for value in row])
     )
     return ResultTable(f"{asked.title}, {statistic} of the samples", columns, rows, notes)
 
