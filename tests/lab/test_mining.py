@@ -108,7 +108,10 @@ def test_a_matrix_has_nothing_where_a_result_has_no_value_on_an_axis(tmp_path):
     with Store.open(tmp_path / "lab.db") as opened:
         for result in results:
             opened.put(result)
-        assert {row["node"] for row in matrix(opened, Filter(), across="storage").records()} == {None, "shared"}
+        assert {row["node"] for row in matrix(opened, Filter(), across="storage").records()} == {
+            None,
+            "shared",
+        }
 
 
 def test_planted_steps_between_versions_are_told(store):

@@ -109,6 +109,7 @@ def test_what_a_commit_says_is_measured_with_the_files_beside_it_and_its_results
     assert "is not there" not in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_each_round_of_a_watch_measures_the_newest_commit_of_the_branch(repository, tmp_path, capsys):
     database = str(tmp_path / "lab.db")
     watch = ["watch", f"{repository}@main:campaigns/c.toml", "--once", "--no-confirm", "--db", database]

@@ -126,6 +126,7 @@ def test_nothing_is_made_measured_or_stored_by_a_plan(campaign, plan, tmp_path):
     assert not (tmp_path / "arrowroot-lab.db").exists()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("found")
 def test_what_is_not_measured_is_predicted_by_its_runner(plan, tmp_path):
     (tmp_path / "c.toml").write_text(TEXT + '[[include]]\nworkload = "some"\n')

@@ -174,6 +174,7 @@ def test_values_are_compared_with_those_of_another_engine(campaign, numbers):
     assert found["lazy"].reason.startswith("wrong values: it read 10 entries, and the dataset has 100")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("undisturbed")
 def test_values_of_some_columns_are_those_of_an_answer_for_more_of_the_same_entries(campaign, monkeypatch):
     asked = []

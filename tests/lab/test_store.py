@@ -209,6 +209,7 @@ def test_measured_already_is_told_by_versions_site_and_file(store):
     assert store.has(failed, (Outcome.FAILED, Outcome.OK))
 
 
+@pytest.mark.long
 def test_four_processes_write_and_nothing_is_lost_doubled_or_locked_out(place):
     # Each result is put by two of the processes: one of them stores it, the other finds it there.
     numbers = range(0, len(RESULTS), 2)

@@ -104,6 +104,7 @@ def result(job, workload, strategy, storage, file_bytes):
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_cells_that_the_model_had_not_seen_are_within_15_per_cent(grid):
     cells = cells_of(grid)
     assert len(cells) == len(LINES) * len(WORKLOADS) * len(STRATEGIES)

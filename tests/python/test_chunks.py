@@ -39,6 +39,7 @@ def long_lists(tmp_path_factory):
     return ar.open(path)["T"]
 
 
+@pytest.mark.long
 def test_lists_of_more_than_2_31_items_come_in_chunks(long_lists):
     table = long_lists.to_arrow(["i", "v"])
     assert table["i"].to_pylist() == list(range(N_LONG))
@@ -54,6 +55,7 @@ def test_more_than_2_31_bytes_of_text_come_in_chunks(long_lists):
     assert sum(chunk.nbytes for chunk in column.chunks) > N_LONG * N_ITEMS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("raw", [False, pytest.param(True, marks=takes_seconds)])
 def test_a_batch_that_was_asked_for_and_is_too_long_has_an_error_of_its_own(long_lists, raw):
     with pytest.raises(ar.BatchTooLongError, match="more than 2147483647 items"):

@@ -47,6 +47,7 @@ def requests_of(place, name):
     return [request for request in place.requests()[n_before:] if request.method not in CONNECTION]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("of_root")
 @pytest.mark.parametrize("name", BRANCHES)
 @pytest.mark.parametrize("place", KINDS, indirect=True)

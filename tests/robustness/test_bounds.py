@@ -251,6 +251,7 @@ def test_the_entries_of_a_column_vouch_for_fixed_arrays_that_were_added_later(tm
             file["n"].to_arrow(["late"], entries=slice(0, 1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", ["ttree", "rntuple"])
 def test_tables_of_very_many_columns_with_long_names_that_are_alike_are_read_whole(tmp_path, layout):
     """Their names compress to nearly nothing: it is the file that vouches for so many."""

@@ -63,6 +63,7 @@ def test_members_of_missing_structs_that_pyarrow_cannot_pick(
     assert found == [{"a": inside[0].as_py()}, {"a": None}, None]
 
 
+@pytest.mark.long
 def test_what_is_written_while_it_changes_can_be_read() -> None:
     # How many are refused is by chance.
     seen = spoilt("scribble")

@@ -66,6 +66,7 @@ def test_peak_memory_of_a_filtered_scan(large_file, condition, batch_mb, n_expec
     assert grown_bytes < 64_000_000 + ALLOWANCE_BYTES, f"{grown_bytes / 1e6:.0f} MB"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("budget_mb", [32, 96])
 def test_peak_memory_where_baskets_are_longer_than_batches(file_of_long_baskets, budget_mb):
     n_entries, grown_bytes = grown(file_of_long_baskets, budget_mb, 16, 2)

@@ -137,6 +137,7 @@ def in_order(value: Any) -> Any:
     return type(value)(map(in_order, value)) if isinstance(value, list | tuple) else value
 
 
+@pytest.mark.long
 def test_roots_merger_merges_halves_to_the_table(written, tmp_path):
     """It keeps no attribute set, and with it not the Arrow schema."""
     halves: dict[int, list[str]] = {}

@@ -87,6 +87,7 @@ def write(path: Path, tree: dict[str, Any]) -> None:
         ar.write(f"{path}:t", pa.table(tree["columns"], schema=schema), schema=schema, layout=layout)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by", ["ours", "root"])
 @pytest.mark.parametrize("name", ["full", "empty-second"])
 def test_all_entries_are_read_where_each_basket_begins_with_items(read, trees, name, by):

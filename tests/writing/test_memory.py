@@ -60,6 +60,7 @@ print(status("VmHWM") - before)
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is told by Linux alone")
 @pytest.mark.parametrize("layout", ["ttree", "rntuple"])
 @pytest.mark.parametrize("kind", ["flat", "jagged", "wide", "nested"])

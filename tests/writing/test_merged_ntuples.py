@@ -80,6 +80,7 @@ def test_all_read_what_was_merged_of_other_codecs_encodings_and_late_columns(tmp
             assert theirs[name].to_list() == expected[name], name
 
 
+@pytest.mark.long
 def test_it_is_what_roots_own_merger_makes(tmp_path, parts):
     path = merged(tmp_path / "out.root", parts[:1] * 2 + parts[2:])
     root.run(

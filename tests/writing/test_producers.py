@@ -378,6 +378,7 @@ def test_a_table_ends_and_others_begin_while_one_is_filled_all_the_time(tmp_path
         assert read["somewhere/else"].to_arrow()["x"].to_pylist() == [4]
 
 
+@pytest.mark.long
 def test_records_have_nothing_of_others_in_them_that_come_meanwhile(tmp_path):
     is_over, rng = threading.Event(), np.random.default_rng(1)
     data = {f"x{number}": rng.normal(size=20_000) for number in range(4)}

@@ -55,6 +55,7 @@ def lists(table: pa.Table) -> list[list[float]]:
     return values
 
 
+@pytest.mark.long
 def test_readers_and_addresses_find_all_values(found, tables):
     for name, wanted in (
         ("reader", sums(tables[0])[:4]),
