@@ -43,6 +43,7 @@ mod column;
 pub mod contexts;
 mod cutter;
 pub mod error;
+mod field_type;
 pub mod file;
 #[cfg(test)]
 mod interleavings;
@@ -56,6 +57,7 @@ pub mod settings;
 pub mod table;
 pub mod table_format;
 pub mod tree;
+mod unique;
 
 pub use appender::Appender;
 pub use arrowroot_arrow::stored::{SCHEMA_RECORD, StoreError};

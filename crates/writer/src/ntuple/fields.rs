@@ -31,8 +31,9 @@ use arrowroot_format::rntuple::{
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::{Error, Result};
 
-use super::field_type::FieldType;
+use crate::field_type::FieldType;
 use crate::settings::{ColumnLayout, NumberEncoding, Precision};
+use crate::unique::Unique;
 
 /// How the values of a field become elements of columns.
 #[derive(Debug, Clone)]
@@ -63,15 +64,6 @@ pub(super) enum Node {
     Optional { ends: ColumnId, item: Box<Node> },
     /// Lists of one value each, or of none where a variant is none of its alternatives.
     Present { ends: ColumnId, item: Box<Node> },
-}
-
-/// The parts of the items of a list that must differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unique {
-    /// The items, of a set.
-    Items,
-    /// The first members, of a map.
-    Keys,
 }
 
 /// Adds the fields and columns of a column of the table. `is_compressed`: the bytes of numbers are split then, as ROOT does, if the

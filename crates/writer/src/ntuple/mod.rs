@@ -30,7 +30,6 @@ mod checks;
 mod copied;
 mod distinct;
 mod elements;
-mod field_type;
 mod fields;
 mod late;
 mod metadata;

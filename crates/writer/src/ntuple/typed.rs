@@ -5,8 +5,8 @@ use arrowroot_format::rntuple::{ColumnType, FieldDescription, NO_CLASS_VERSION, 
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::{Error, Result};
 
-use super::field_type::{BYTE, CHAR, FieldType, Kind, Named};
-use super::fields::{Adding, Around, ITEM, Member, Node, Unique};
+use super::fields::{Adding, Around, ITEM, Member, Node};
+use crate::field_type::{BYTE, CHAR, FieldType, Kind, LISTS, MAPS, Named};
 
 impl Adding<'_> {
     /// Adds a field of a type.
@@ -221,15 +221,6 @@ impl FieldType {
             }
         }
     }
-
-    /// The parts that must differ.
-    fn unique(&self) -> Option<Unique> {
-        match self.kind {
-            Kind::Set { is_unique: true, .. } => Some(Unique::Items),
-            Kind::Map { is_unique: true, .. } => Some(Unique::Keys),
-            _ => None,
-        }
-    }
 }
 
 impl Named {
@@ -253,9 +244,6 @@ fn refusal(data_type: &DataType, wanted: &FieldType) -> Error {
 
 /// The kind of values, and the types that they may have.
 fn possible(data_type: &DataType) -> (String, String) {
-    const LISTS: &str = "std::vector<T>, ROOT::RVec<T>, std::set<T>, std::unordered_set<T>, std::multiset<T>, \
-                         std::unordered_multiset<T>";
-    const MAPS: &str = "std::map<K,V>, std::unordered_map<K,V>, std::multimap<K,V>, std::unordered_multimap<K,V>";
     let (what, possible) = match data_type {
         DataType::Primitive(primitive) => {
             let name = number_type_name(*primitive).unwrap_or_default();

@@ -3,6 +3,8 @@
 use arrowroot_format::rntuple::number_type_name;
 use arrowroot_format::streamer::Primitive;
 
+use crate::unique::Unique;
+
 /// Names of types are no longer.
 const MAX_NAME_BYTES: usize = 1 << 16;
 /// Types inside each other.
@@ -10,18 +12,18 @@ const MAX_DEPTH: usize = 32;
 
 /// A C++ type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FieldType {
+pub(crate) struct FieldType {
     /// Its template, or kind.
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     /// The types in it.
-    pub(super) arguments: Vec<FieldType>,
+    pub(crate) arguments: Vec<FieldType>,
     /// The size of an array or a bitset.
-    pub(super) size: u32,
+    pub(crate) size: u32,
 }
 
 /// A template of the standard library, or a type without arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A number, by the name that fields have.
     Number(Primitive, &'static str),
     /// `Double32_t`: a double that is stored as a float.
@@ -53,22 +55,22 @@ pub(super) enum Kind {
 
 /// A class or an enumeration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
-    pub(super) name: String,
+pub(crate) struct Named {
+    pub(crate) name: String,
     /// Its version, as `Muon@3` has it; `None` for a class without one.
-    pub(super) version: Option<u32>,
+    pub(crate) version: Option<u32>,
     /// Its checksum, as `Muon@3#1f0c9b2e` has it.
-    pub(super) checksum: Option<u32>,
+    pub(crate) checksum: Option<u32>,
     /// Its base classes, as `Muon{Particle{pt, eta}}` has them.
-    pub(super) bases: Vec<Base>,
+    pub(crate) bases: Vec<Base>,
 }
 
 /// A base class.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Base {
-    pub(super) class: Named,
+pub(crate) struct Base {
+    pub(crate) class: Named,
     /// The names of its own members, without those of its bases.
-    pub(super) members: Vec<String>,
+    pub(crate) members: Vec<String>,
 }
 
 /// The templates: as people write them, without `std::`, and how many arguments they have (0: any number).
@@ -150,15 +152,20 @@ const PRIMITIVES: [Primitive; 11] = [
     Primitive::Float32,
     Primitive::Float64,
 ];
-pub(super) const CHAR: &str = "char";
-pub(super) const BYTE: &str = "std::byte";
+/// The types of lists of any length, and of maps.
+pub(crate) const LISTS: &str = "std::vector<T>, ROOT::RVec<T>, std::set<T>, std::unordered_set<T>, std::multiset<T>, \
+                                std::unordered_multiset<T>";
+pub(crate) const MAPS: &str =
+    "std::map<K,V>, std::unordered_map<K,V>, std::multimap<K,V>, std::unordered_multimap<K,V>";
+pub(crate) const CHAR: &str = "char";
+pub(crate) const BYTE: &str = "std::byte";
 
 impl FieldType {
     /// Reads the name of a type.
     ///
     /// # Errors
     /// The fault, and what there is.
-    pub(super) fn parse(text: &str) -> Result<FieldType, String> {
+    pub(crate) fn parse(text: &str) -> Result<FieldType, String> {
         if text.len() > MAX_NAME_BYTES {
             return Err(format!("a name of {} bytes: {MAX_NAME_BYTES} at most", text.len()));
         }
@@ -169,7 +176,7 @@ impl FieldType {
     }
 
     /// The name that an RNTuple has of it.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let template = match &self.kind {
             Kind::Number(_, name) => return (*name).to_owned(),
             Kind::Double32 => return "double".to_owned(),
@@ -187,8 +194,17 @@ impl FieldType {
         format!("{template}<{}>", arguments.join(","))
     }
 
+    /// The parts that must differ.
+    pub(crate) fn unique(&self) -> Option<Unique> {
+        match self.kind {
+            Kind::Set { is_unique: true, .. } => Some(Unique::Items),
+            Kind::Map { is_unique: true, .. } => Some(Unique::Keys),
+            _ => None,
+        }
+    }
+
     /// The type of the items of a map.
-    pub(super) fn pair(&self) -> FieldType {
+    pub(crate) fn pair(&self) -> FieldType {
         FieldType { kind: Kind::Pair, arguments: self.arguments.clone(), size: 0 }
     }
 }
