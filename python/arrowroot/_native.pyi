@@ -282,7 +282,7 @@ def create_file(
 ) -> FileWriter:
     """Begin a file of that path, as ``os.fsdecode`` has it; ``compression``: ROOT's number, of objects."""
 
-def may_have_types(schema: Any, types: Sequence[Sequence[tuple[str, str]]]) -> list[bool]:
+def may_have_types(schema: Any, types: Sequence[Sequence[tuple[str, str]]], *, in_tree: bool) -> list[bool]:
     """Return for each column of a schema whether its field in an RNTuple may have C++ types.
 
     schema: an object with ``__arrow_c_schema__``. types: for each column, by paths of members; "" is itself.

@@ -193,6 +193,8 @@ def _of_field(name: str, field: pa.Field, values: list[Any], depth: int) -> Iter
             member = kind.field(number)
             of_member = deep(lambda one, member=member: one[member.name], present, depth)
             yield from _of_field(f"{name}_{stored_name(member.name)}", member, of_member, depth)
+    elif types.is_map(kind) and depth == 0 and is_known(kind):
+        yield Branch(name, present, kind)
     elif types.is_map(kind):
         pair = pa.field("entries", pa.struct([kind.key_field, kind.item_field]), nullable=False)
         renamed = pa.struct([kind.key_field.with_name("key"), kind.item_field.with_name("value")])
@@ -201,6 +203,19 @@ def _of_field(name: str, field: pa.Field, values: list[Any], depth: int) -> Iter
         yield from _of_field(name, kind.value_field, present, depth + 1)
     else:
         yield Branch(name, present, kind)
+
+
+def is_known(kind: pa.MapType) -> bool:
+    """Whether ROOT 6.40 has a dictionary of a map."""
+    key, value = (stored_type(one) for one in (kind.key_type, kind.item_type))
+    numbers = [pa.int32(), pa.int64(), pa.float32(), pa.float64()]
+    if kind.item_field.nullable:
+        return False
+    if key == pa.float16() or value == pa.float16():
+        key, value = (pa.float32() if one == pa.float16() else one for one in (key, value))
+    if types.is_string(key) or types.is_large_string(key):
+        return value in numbers or types.is_string(value) or types.is_large_string(value)
+    return value in {pa.int32(): numbers[:1], pa.int64(): numbers, pa.float64(): numbers}.get(key, [])
 
 
 def flat(value: Any) -> list[Any]:

@@ -22,6 +22,9 @@
 #include <ROOT/RNTupleView.hxx>
 #include <ROOT/RVec.hxx>
 #include <ROOT/RDataFrame.hxx>
+#include <TFile.h>
+#include <TTreeReader.h>
+#include <TTreeReaderValue.h>
 
 // DECLARED
 namespace judged {
@@ -77,5 +80,13 @@ template <typename T> std::string values(const std::string &path, const std::str
    auto view = reader->GetView<T>(field);
    std::string all;
    for (auto entry : reader->GetEntryRange()) all += (all.empty() ? "" : ",") + show<T>(view(entry));
+   return "[" + all + "]";
+}
+template <typename T> std::string branch(const std::string &path, const std::string &name) {
+   std::unique_ptr<TFile> file{TFile::Open(path.c_str())};
+   TTreeReader reader("t", file.get());
+   TTreeReaderValue<T> value(reader, name.c_str());
+   std::string all;
+   while (reader.Next()) all += (all.empty() ? "" : ",") + show<T>(*value);
    return "[" + all + "]";
 }

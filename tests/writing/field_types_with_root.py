@@ -11,10 +11,13 @@ from tests.judge.lazy import ROOT
 HEADER = Path(__file__).resolve().with_name("field_types_with_root.h")
 
 
-def source(types: list[str], linked: list[str], declared: str = "") -> str:
-    """C++ with a function that reads fields of these types; ``linked``: what has a dictionary then."""
+def source(types: list[str], linked: list[str], declared: str = "", of: str = "values") -> str:
+    """C++ with a function that reads fields of these types; ``linked``: what has a dictionary then.
+
+    ``of``: "values" of an RNTuple, or "branch" of a tree.
+    """
     before, after = HEADER.read_text(encoding="utf-8").split("// DECLARED\n")
-    cases = "".join(f'   if (type == "{one}") return values<{one}>(path, field);\n' for one in types)
+    cases = "".join(f'   if (type == "{one}") return {of}<{one}>(path, field);\n' for one in types)
     links = "".join(f"#pragma link C++ {one};\n" for one in linked)
     read = "std::string read(const std::string &type, const std::string &path, const std::string &field) {\n"
     return f'{before}{declared}{after}{read}{cases}   return "";\n}}\n}}\n#ifdef __CLING__\n{links}#endif\n'

@@ -396,8 +396,6 @@ def test_types_of_what_is_not_there_are_refused(tmp_path: Path) -> None:
     for types, told in (({"z": "int"}, "no column is called 'z'"), ({"x.a": "int"}, 'has no part "a"')):
         with pytest.raises(ar.ArrowrootError, match=told):
             ar.write(f"{tmp_path}/a.root:t", {"x": [1]}, layout="rntuple", types=types)
-    with pytest.raises(ar.InvalidRequestError, match="a tree has none"):
-        ar.write(f"{tmp_path}/a.root:t", {"x": [1]}, types={"x": "int"})
 
 
 def test_a_union_in_a_tree_says_what_to_do(tmp_path: Path) -> None:

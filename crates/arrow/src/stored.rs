@@ -31,7 +31,10 @@ pub use defaults::{default_bytes, defaults};
 pub use error::{Result, StoreError};
 pub use fields::{IsUntyped, has_type_name, of_field};
 pub use names::{member_name, original_name, stored_name};
-pub use objects::{CppType, Member, ObjectClass, Value, item_type_name};
+pub use objects::{
+    CppType, Maps, Member, ObjectClass, Value, container_type_name, is_known_map, is_plain_map, item_type_name,
+    template_name,
+};
 pub use record::{RecordedSchema, SCHEMA_RECORD};
 pub use restore::{delivered_type, restore};
 pub use sizes::{Sizes, is_folded};

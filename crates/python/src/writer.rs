@@ -8,10 +8,9 @@ use arrow_schema::Schema;
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::tree::{Friend, UserInfo};
 use arrowroot::storage::{AccountedSink, Ledger, LocalSink};
-use arrowroot_writer::ntuple::check_types;
 use arrowroot_writer::{
     Annotation, Baskets, ColumnCodec, ColumnLayout, Error, FileSettings, FileWriter, Flush, Format, Lists,
-    NumberEncoding, Precision, ProjectedField, TableSettings, TableWriter, TreeNotes,
+    NumberEncoding, Precision, ProjectedField, TableSettings, TableWriter, TreeNotes, ntuple, tree,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping};
@@ -60,12 +59,17 @@ pub(crate) fn create_file(
     Ok(begun)
 }
 
-/// For each column of a schema, whether its field in an RNTuple may be of types: paths of members of structs, "" for the
-/// column, and C++ types.
+/// For each column of a schema, whether its field in an RNTuple, or its branch in a tree, may be of types: paths of members of
+/// structs, "" for the column, and C++ types.
 #[pyfunction]
-pub(crate) fn may_have_types(schema: Bound<'_, PyAny>, types: Vec<Vec<(String, String)>>) -> PyResult<Vec<bool>> {
-    let schema = schema_in(&schema)?;
-    Ok(schema.fields().iter().zip(types).map(|(field, types)| check_types(field, types).is_ok()).collect())
+#[pyo3(signature = (schema, types, *, in_tree))]
+pub(crate) fn may_have_types(
+    schema: Bound<'_, PyAny>,
+    types: Vec<Vec<(String, String)>>,
+    in_tree: bool,
+) -> PyResult<Vec<bool>> {
+    let (schema, check) = (schema_in(&schema)?, if in_tree { tree::check_types } else { ntuple::check_types });
+    Ok(schema.fields().iter().zip(types).map(|(field, types)| check(field, types).is_ok()).collect())
 }
 
 #[pyclass(name = "FileWriter", module = "arrowroot._native", frozen)]

@@ -129,6 +129,7 @@ impl TableWriter {
                     max_record_bytes: MAX_RECORD_BYTES,
                 };
                 let format = TreeFormat::new(file, &columns, tree_settings)?;
+                stored.iter_mut().zip(format.checks()).for_each(|(column, check)| column.check = check);
                 Box::new(TablePipeline::new(file, format, n_columns, &settings))
             }
             Format::Ntuple => {

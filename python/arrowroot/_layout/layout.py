@@ -30,7 +30,7 @@ from arrowroot._layout.columns import (
 )
 from arrowroot._layout.precision import OF_NTUPLE, OF_TREE, parse_precision
 from arrowroot._layout.projections import checked_source
-from arrowroot._layout.types import checked_type, packed_type, types_of
+from arrowroot._layout.types import checked_type, types_in_tree, types_of
 from arrowroot._render import shown
 from arrowroot._sizes import parse_size
 
@@ -71,7 +71,7 @@ _FORMATS = ("ttree", "rntuple")
 GENERATED_OFFSETS: Final = "kGenerateOffsetMap"
 #: Fields that a format does not have.
 _OF_TREE = ("split", "memberwise", "lists", "counters", "classes")
-_OF_NTUPLE = ("encoding", "records", "projections", "types")
+_OF_NTUPLE = ("encoding", "records", "projections")
 #: Letters of a message of a file that are shown.
 _MAX_MESSAGE = 500
 
@@ -120,8 +120,8 @@ class Layout:
         ``{"Muon_pt": "Muon.pt", "nMuon": "#Muon"}``; "flat": the names that a flat tree has for the members and lengths
         of all records and lists; None for none.
     types: C++ types of the fields of an RNTuple, by column, and by ``column.member`` of members of structs:
-        ``{"hits": "std::set<int>", "muons": "std::vector<Muon>"}``; also as ``arrowroot:type`` in the metadata of Arrow
-        fields.
+        ``{"hits": "std::set<int>", "muons": "std::vector<Muon>"}``; of the branches of a tree, by column: containers of
+        numbers and texts, ``Double32_t``, ``Float16_t``. Also as ``arrowroot:type`` in the metadata of Arrow fields.
 
     Layouts are values: equal if all of that is, and hashable.
 
@@ -251,8 +251,10 @@ class Layout:
         for name in BY_COLUMN:
             if name != "types":
                 check_matched(getattr(self, name), name, schema.names, where)
-        types = types_of(self.types, schema, where) if self.format == "rntuple" else [[]] * len(schema)
-        kept = [packed_type(field) if self.format == "ttree" else None for field in schema]
+        if self.format == "ttree":
+            types = types_in_tree(self.types, schema, where)
+        else:
+            types = [(of, None) for of in types_of(self.types, schema, where)]
         schema = stored_schema(schema)
         n_entries = self.n_looked_at if first else 0
         largest = largest_collection(schema, first, n_entries) if n_entries else None
@@ -263,9 +265,9 @@ class Layout:
                 check_of_use(field, rules, largest, where)
         columns = [
             self._column(field, rules, largest, where, packed)
-            for field, packed in zip(schema, kept, strict=True)
+            for field, (_, packed) in zip(schema, types, strict=True)
         ]
-        return [column._replace(types=of) for column, of in zip(columns, types, strict=True)]
+        return [column._replace(types=of) for column, (of, _) in zip(columns, types, strict=True)]
 
     def _column(
         self,

@@ -54,6 +54,11 @@ def reasons_of(field: pa.Field, layout: Layout, settings: ColumnSettings) -> Ite
         )
     if settings.precision is not None and settings.precision.kind in OF_TREE and _items(kind) is not None:
         yield f"lists of {settings.precision.kind}, which uproot reads as other values, or not"
+    if any("map<" in text for _, text in settings.types):
+        yield (
+            "maps whose types are asked for: of those without a dictionary TTreeReader and RDataFrame crash, also if "
+            "ROOT wrote them"
+        )
     if settings.split is not None:
         yield from _reasons_of_objects(kind, settings.split)
 

@@ -1,13 +1,14 @@
-"""The C++ types of fields of an RNTuple that are asked for: by a layout, or by the metadata of Arrow fields."""
+"""The C++ types of fields and branches that are asked for: by a layout, or by the metadata of Arrow fields."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from arrowroot import _native
 from arrowroot._arrow.kinds import fields_of, is_list, mapped, members_of
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
-from arrowroot._layout.columns import Matcher
+from arrowroot._layout.columns import Matcher, has_floats
 from arrowroot._layout.precision import parse_precision
 from arrowroot._render import shown
 from arrowroot._select.globs import without_match
@@ -76,10 +77,50 @@ def types_of(rules: Rules[str], schema: pa.Schema, where: str) -> list[list[tupl
     return found
 
 
+def types_in_tree(
+    rules: Rules[str], schema: pa.Schema, where: str
+) -> list[tuple[list[tuple[str, str]], Precision | None]]:
+    """Return the types of columns as branches of a tree, and how their numbers are packed.
+
+    Types in metadata count where a branch may have them, as those of another format may be there.
+
+    Raises: as :func:`types_of`.
+    """
+    asked = types_of(rules, without_types(schema), where)
+    recorded = [_type_of(field) for field in schema]
+    may_have = [False] * len(schema)
+    if any(recorded):
+        texts = [[("", text)] if text else [] for text in recorded]
+        may_have = _native.may_have_types(schema, texts, in_tree=True)
+    found = []
+    for field, types, text, may in zip(schema, asked, recorded, may_have, strict=True):
+        packed = _packed(dict(types).get("", text), field.name)
+        # Numbers have their packed type by their precision.
+        is_said = bool(types) and packed is not None and _is_of(field.type, packed)
+        is_kept = may and text and not types and packed is None
+        found.append(([] if is_said else [("", text)] if is_kept else types, packed))
+    return found
+
+
+def _type_of(field: pa.Field) -> str:
+    recorded: bytes = (field.metadata or {}).get(TYPE_KEY, b"")
+    return recorded.decode(errors="replace")
+
+
+def _is_of(kind: pa.DataType, packed: Precision) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_floating(kind)) and has_floats(kind, packed.width)
+
+
 def packed_type(field: pa.Field) -> Precision | None:
     """Return the packed type that the metadata of a field say, for a branch of a tree."""
-    match = _PACKED.fullmatch((field.metadata or {}).get(TYPE_KEY, b"").decode(errors="replace"))
-    return parse_precision(match[1], f"type of {field.name!r}") if match else None
+    return _packed(_type_of(field), field.name)
+
+
+def _packed(text: str, name: str) -> Precision | None:
+    match = _PACKED.fullmatch(text)
+    return parse_precision(match[1], f"type of {name!r}") if match else None
 
 
 def _as_field(field: pa.Field) -> dict[str, str]:

@@ -499,7 +499,7 @@ def write(
         cluster, pages are as ROOT's.
     projections: of an RNTuple, further names for columns, members and lengths, which take no bytes of pages:
         ``{"Muon_pt": "Muon.pt", "nMuon": "#Muon"}``; "flat": those that a flat tree has.
-    types: C++ types of the fields of an RNTuple: ``{"hits": "std::set<int>"}``; see :class:`Layout`.
+    types: C++ types of fields and branches: ``{"hits": "std::set<int>"}``; see :class:`Layout`.
 
     Raises: InvalidRequestError, UnsupportedError, StorageError, as :meth:`TableWriter.append` and :func:`create` do; no
         file is left then, and an older one is what it was.

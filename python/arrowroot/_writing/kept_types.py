@@ -43,15 +43,15 @@ def with_types(schema: pa.Schema, tree: Tree) -> pa.Schema:
     """Return the schema of columns of a tree, with the C++ types of fields that columns do not have by themselves.
 
     They are in the metadata of its fields. Types that values of a column cannot have are left out. A tree has the
-    packed types of its branches.
+    packed types and the containers of its branches.
     """
     if "RNTuple" not in tree.class_name:
-        return _with_packed(schema, tree)
+        return _with_types_of_branches(schema, tree)
     names = {branch.path: branch.asked_type for branch in tree.branches}
     types = [_types_in(field, field.name, names) for field in schema]
     if not any(types):
         return schema
-    may_have = _native.may_have_types(schema, [list(found.items()) for found in types])
+    may_have = _native.may_have_types(schema, [list(found.items()) for found in types], in_tree=False)
     fields = [
         _with(field, "", found) if found and may else field
         for field, found, may in zip(schema, types, may_have, strict=True)
@@ -59,28 +59,29 @@ def with_types(schema: pa.Schema, tree: Tree) -> pa.Schema:
     return pa.schema(fields, metadata=schema.metadata)
 
 
-def _with_packed(schema: pa.Schema, tree: Tree) -> pa.Schema:
+def _with_types_of_branches(schema: pa.Schema, tree: Tree) -> pa.Schema:
     names = set(schema.names)
-    packed = {
+    types = {
         branch.path: branch.asked_type
         for branch in tree.branches
         if branch.path in names and branch.asked_type
     }
-    if not packed:
+    if not types:
         return schema
+    asked = [types.get(field.name, "") for field in schema]
+    may_have = _native.may_have_types(schema, [[("", text)] if text else [] for text in asked], in_tree=True)
     fields = [
-        _with(field, "", {"": packed[field.name]})
-        if field.name in packed and _is_of_floats(field.type)
-        else field
-        for field in schema
+        _with(field, "", {"": text}) if text and (may or _is_packed(field.type, text)) else field
+        for field, text, may in zip(schema, asked, may_have, strict=True)
     ]
     return pa.schema(fields, metadata=schema.metadata)
 
 
-def _is_of_floats(kind: pa.DataType) -> bool:
+def _is_packed(kind: pa.DataType, text: str) -> bool:
+    """Return whether a type is one of packed numbers, and a column has these, perhaps in lists."""
     while is_list(kind):
         kind = kind.value_type
-    return bool(pa.types.is_floating(kind))
+    return bool(pa.types.is_floating(kind)) and text.startswith(("Double32_t", "Float16_t"))
 
 
 def _types_in(field: pa.Field, path: str, names: dict[str, str]) -> dict[str, str]:

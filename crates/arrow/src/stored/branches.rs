@@ -8,7 +8,8 @@
 //! | list of those, bytes | a counter `nx`, and `x[nx][2][3]` |
 //! | struct | for each member `m`: those of a column `x_m` |
 //! | list of structs, fixed lists of structs | those of their members, with the list around each: `x_m[nx]`, `x_m[3]` |
-//! | map | as the list of structs with members `key` and `value` |
+//! | map that ROOT has a dictionary of, in no list | `x`, a `map<K,V>` |
+//! | other map | as the list of structs with members `key` and `value` |
 //! | lists in lists, texts in lists, lists in fixed lists | `vector<...>`; fixed lists are vectors there too |
 //! | optional | those of the value, and a bool `x_isvalid` with the same lists around it |
 //! | nothing | `x_isvalid` alone |
@@ -27,7 +28,7 @@ use arrowroot_format::streamer::{MAX_TYPE_NAME_BYTES, Primitive};
 
 use super::error::{Result, StoreError};
 use super::names::{member_name, stored_name};
-use super::objects::{MAX_DIMS, Member, Naming, ObjectClass, Value};
+use super::objects::{CppType, MAX_DIMS, Maps, Member, Naming, ObjectClass, Value};
 use super::split::{ElementBranch, Splitting};
 
 /// A column, for the plan of branches.
@@ -44,6 +45,8 @@ pub struct BranchColumn<'a> {
     pub objects: Option<Objects<'a>>,
     /// True if its lists of numbers are vectors, not arrays that are counted.
     pub has_vectors: bool,
+    /// How its maps are stored.
+    pub maps: Maps,
     /// How floating-point numbers that are members of objects, or items of their vectors, are packed; `None`: not at all.
     pub packed: Option<PackedMembers<'a>>,
 }
@@ -86,7 +89,15 @@ pub struct Objects<'a> {
 impl<'a> BranchColumn<'a> {
     /// A column of the usual layout.
     pub fn new(name: &'a str, data_type: &'a DataType) -> Self {
-        BranchColumn { name, data_type, counter: None, objects: None, has_vectors: false, packed: None }
+        BranchColumn {
+            name,
+            data_type,
+            counter: None,
+            objects: None,
+            has_vectors: false,
+            maps: Maps::default(),
+            packed: None,
+        }
     }
 }
 
@@ -196,6 +207,7 @@ pub fn plan_branches(columns: &[BranchColumn<'_>]) -> Result<Vec<PlannedBranch>>
             class: column.objects.map(|objects| Naming { name: objects.class.to_owned(), is_given: objects.is_named }),
             packed: column.packed,
             is_member: false,
+            maps: if column.objects.is_none() { column.maps } else { Maps::Listed },
         };
         walk.visit(&stored_name(column.name), column.data_type)?;
     }
@@ -244,8 +256,8 @@ pub(super) struct Draft {
     pub(super) around: Vec<Around>,
     /// The way to its only list, and the name of the values there, if it is to be counted.
     counted: Option<(Vec<Step>, String)>,
-    /// The class of its objects.
-    pub(super) class: Option<Arc<ObjectClass>>,
+    /// The type of its objects, or of its maps.
+    pub(super) held: Option<CppType>,
     /// Range and bits of packed numbers.
     pub(super) annotation: String,
 }
@@ -269,8 +281,10 @@ struct Walk<'w> {
     class: Option<Naming>,
     /// How members of objects are packed.
     packed: Option<PackedMembers<'w>>,
-    /// True inside of an object.
+    /// True inside of an object, or of a map.
     is_member: bool,
+    /// How maps are stored.
+    maps: Maps,
 }
 
 impl Walk<'_> {
@@ -292,6 +306,9 @@ impl Walk<'_> {
             DataType::Struct(members) if self.class.is_some() => {
                 let members: Vec<(&str, &DataType)> = members.iter().map(|(name, of)| (&**name, of)).collect();
                 self.object(name, &members)?;
+            }
+            DataType::Map(key, value) if self.maps.holds(key, value, !self.around.is_empty()) => {
+                self.map(name, key, value)?;
             }
             DataType::Map(key, value) => self.within(Around::List, name, |walk| {
                 walk.member(0, &format!("{name}_key"), key)?;
@@ -361,17 +378,52 @@ impl Walk<'_> {
                 class: Some(Naming { name: format!("{}_{name}", class.name), ..class }),
                 packed: self.packed,
                 is_member: true,
+                maps: Maps::Listed,
             };
             walk.member(index, name, of)?;
         }
         let names = names_of(&own, &drafts);
         let member = |(name, draft): (String, &Draft)| Member { name, value: Value::of(draft) };
         let members = names.into_iter().zip(&drafts).map(member).collect();
-        self.draft(name.to_owned(), Content::Objects);
-        if let Some(draft) = self.drafts.last_mut() {
-            draft.class = Some(Arc::new(ObjectClass::new(class, members)));
+        self.held(name, CppType::Object(Arc::new(ObjectClass::new(class, members))));
+        Ok(())
+    }
+
+    /// A map of numbers or texts. Keys are what they are: packed ones could be equal.
+    fn map(&mut self, name: &str, key: &DataType, value: &DataType) -> Result<()> {
+        let mut drafts = Vec::new();
+        for (index, (of, packed)) in [(key, None), (value, self.packed)].into_iter().enumerate() {
+            let mut walk = Walk {
+                owner: index,
+                path: Vec::new(),
+                around: Vec::new(),
+                drafts: &mut drafts,
+                name_bytes: self.name_bytes,
+                class: None,
+                packed,
+                is_member: true,
+                maps: Maps::Listed,
+            };
+            walk.member(index, name, of)?;
+        }
+        if let Some(packed) = self.packed
+            && !packed.annotation.is_empty()
+            && drafts.iter().any(|draft| draft.content == Content::Values(packed.primitive))
+        {
+            return Err(StoreError::NoLayout { column: name.to_owned(), what: packed.in_vector() });
+        }
+        if let [key, value] = &*drafts {
+            self.held(name, CppType::Map(Arc::new(ObjectClass::of_pairs([key, value].map(Value::of)))));
         }
         Ok(())
+    }
+
+    /// A draft of objects or maps of a type.
+    fn held(&mut self, name: &str, held: CppType) {
+        self.draft(name.to_owned(), Content::Objects);
+        if let Some(draft) = self.drafts.last_mut() {
+            draft.held = Some(held);
+        }
     }
 
     fn draft(&mut self, name: String, content: Content) {
@@ -387,7 +439,7 @@ impl Walk<'_> {
             content,
             around: self.around.iter().map(|(around, ..)| *around).collect(),
             counted: counted.map(|(_, path, name)| (path.clone(), name.clone())),
-            class: None,
+            held: None,
             annotation: String::new(),
         });
     }
@@ -463,9 +515,10 @@ fn with_counters(
             continue;
         }
         let column = &columns[draft.owner];
-        if let (Some(_), Some(objects)) = (&draft.class, column.objects) {
+        if draft.held.is_some() {
             let mut splitting = Splitting { branches: &mut branches, column: draft.owner, name_bytes };
-            splitting.column(&names[index], Value::of(draft), objects.split)?;
+            let split = column.objects.map_or(0, |objects| objects.split);
+            splitting.column(&names[index], Value::of(draft), split)?;
             continue;
         }
         let form = match draft.counted.as_ref().filter(|_| !column.has_vectors) {

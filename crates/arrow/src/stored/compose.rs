@@ -15,7 +15,8 @@ use super::error::{Result, StoreError};
 use crate::types::ITEM;
 
 /// The values of a column, of the arrays of its branches as they are read, in the order of
-/// [`plan_branches`](super::plan_branches) without counters and groups. A branch of objects is read as structs.
+/// [`plan_branches`](super::plan_branches) without counters and groups. A branch of objects is read as structs, and one of maps
+/// as maps.
 ///
 /// Its type is that of [`arrow_type`](crate::arrow_type), but that bytes and maps are lists, of `UInt8` and of structs, and
 /// that of nothing there are bools; [`restore`](super::restore) takes it. Shares the memory of the arrays.
@@ -35,12 +36,12 @@ pub fn compose(column: &str, data_type: &DataType, branches: &[ArrayRef]) -> Res
 fn has_structs(data_type: &ArrowType) -> bool {
     match data_type {
         ArrowType::List(item) => has_structs(item.data_type()),
-        ArrowType::Struct(_) => true,
+        ArrowType::Struct(_) | ArrowType::Map(..) => true,
         _ => false,
     }
 }
 
-/// How many branches the values of a type have, counters aside.
+/// How many branches the values of a type have, counters aside, where members, keys and values have branches of their own.
 pub fn n_branches(data_type: &DataType) -> usize {
     match data_type {
         DataType::List(item) | DataType::FixedList(item, _) => n_branches(item),
@@ -132,11 +133,18 @@ impl Composing<'_> {
         Ok((offsets.ok_or_else(|| self.too_few())?, inside))
     }
 
-    /// The members of objects, each with the lists around it, in their order: as they would be in branches of their own.
+    /// The members of objects, and keys and values of maps, each with the lists around it, in their order: as they would be in
+    /// branches of their own.
     fn members(&self, branch: &ArrayRef, members: &mut Vec<ArrayRef>) -> Result<()> {
         match branch.data_type() {
             ArrowType::Struct(_) => {
                 branch.as_struct().columns().iter().try_for_each(|member| self.members(member, members))
+            }
+            ArrowType::Map(item, _) => {
+                let maps = branch.as_map();
+                let (item, entries) = (Arc::clone(item), Arc::new(maps.entries().clone()));
+                let lists = ListArray::try_new(item, maps.offsets().clone(), entries, maps.nulls().cloned());
+                self.members(&(Arc::new(lists.map_err(self.wrong())?) as ArrayRef), members)
             }
             ArrowType::List(item) if has_structs(item.data_type()) => {
                 let (offsets, items) = from_zero(branch.as_list::<i32>());

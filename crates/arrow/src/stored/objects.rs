@@ -12,6 +12,7 @@
 use std::hash::Hasher;
 use std::sync::Arc;
 
+use arrowroot_format::column::DataType;
 use arrowroot_format::streamer::{Element, Primitive, StreamerInfo, VectorItem};
 use twox_hash::XxHash64;
 
@@ -20,6 +21,8 @@ use super::branches::{Around, Content, Draft, Step};
 /// Class version of classes whose names say their members: 0 and 1 have meanings of their own. Source: `TClass::IsForeign` (ROOT
 /// 6.40).
 const VERSION: u16 = 2;
+/// Class version of the pairs of maps in their description, and of no other class here. Source: what ROOT 6.40 writes.
+const PAIR_VERSION: u16 = 1;
 /// Class versions of classes that somebody has named follow from their members, as readers keep classes by name and version for
 /// the process, over all files: these are above those that people count to, and below the bit for "member by member".
 const VERSIONS_OF_NAMED: std::ops::Range<u16> = 1000..16_000;
@@ -58,6 +61,8 @@ pub enum CppType {
         /// True if all have the same number of them, as fixed lists do.
         is_fixed: bool,
     },
+    /// A `std::map`, by the class of its pairs.
+    Map(Arc<ObjectClass>),
     /// An object.
     Object(Arc<ObjectClass>),
 }
@@ -100,8 +105,8 @@ impl Value {
 
     /// The value of a draft.
     pub(super) fn of(draft: &Draft) -> Value {
-        let held = match &draft.class {
-            Some(class) => CppType::Object(Arc::clone(class)),
+        let held = match &draft.held {
+            Some(held) => held.clone(),
             None if draft.content == Content::Text => CppType::Text,
             None => {
                 let numbers = |dims, inner: &[Step]| CppType::Numbers {
@@ -136,15 +141,16 @@ impl Value {
 
     /// ROOT's name for its type.
     pub fn type_name(&self) -> String {
+        self.spelled(item_type_name)
+    }
+
+    fn spelled(&self, name_of: fn(Primitive) -> &'static str) -> String {
         match &self.held {
-            CppType::Numbers { content, .. } => content.primitive().map_or("", item_type_name).to_owned(),
+            CppType::Numbers { content, .. } => content.primitive().map_or("", name_of).to_owned(),
             CppType::Text => "string".to_owned(),
             CppType::Object(class) => class.name.clone(),
-            CppType::Vector { item, .. } => {
-                let item = item.type_name();
-                let space = if item.ends_with('>') { " " } else { "" };
-                format!("vector<{item}{space}>")
-            }
+            CppType::Vector { item, .. } => template_name("vector", &item.spelled(name_of)),
+            CppType::Map(pair) => pair.name.replacen("pair", "map", 1),
         }
     }
 
@@ -184,14 +190,15 @@ impl Value {
                 };
                 Element::of_vector(name, &self.type_name(), item)
             }
+            CppType::Map(_) => Element::of_map(name, &self.type_name()),
         }
     }
 
-    /// True for objects, and vectors of them.
+    /// True for objects, maps, and vectors of them.
     pub fn has_objects(&self) -> bool {
         match &self.held {
             CppType::Vector { item, .. } => item.has_objects(),
-            CppType::Object(_) => true,
+            CppType::Object(_) | CppType::Map(_) => true,
             CppType::Numbers { .. } | CppType::Text => false,
         }
     }
@@ -200,7 +207,7 @@ impl Value {
     pub fn for_each_class(&self, with: &mut impl FnMut(&ObjectClass)) {
         match &self.held {
             CppType::Vector { item, .. } => item.for_each_class(with),
-            CppType::Object(class) => {
+            CppType::Object(class) | CppType::Map(class) => {
                 with(class);
                 class.members.iter().for_each(|member| member.value.for_each_class(with));
             }
@@ -224,10 +231,21 @@ impl ObjectClass {
         ObjectClass { checksum: class.info().checksum, ..class }
     }
 
+    /// The pairs of a map, as ROOT 6.40 describes them.
+    pub(super) fn of_pairs([key, value]: [Value; 2]) -> Self {
+        let arguments = [&key, &value].map(|of| of.spelled(container_type_name)).join(",");
+        let members = [("first", key), ("second", value)].map(|(name, value)| Member { name: name.to_owned(), value });
+        let name = template_name("pair", &arguments);
+        let class = ObjectClass { name, version: PAIR_VERSION, members: members.into(), checksum: 0 };
+        ObjectClass { checksum: class.info().checksum, ..class }
+    }
+
     /// Its description.
     pub fn info(&self) -> StreamerInfo {
-        let elements = self.members.iter().map(|member| member.value.element(&member.name)).collect();
-        StreamerInfo::of_class(&self.name, self.version, elements)
+        let elements = self.members.iter().map(|member| member.value.element(&member.name));
+        let is_pair = self.version == PAIR_VERSION;
+        let elements = elements.map(|element| if is_pair { element.with_longs() } else { element });
+        StreamerInfo::of_class(&self.name, self.version, elements.collect())
     }
 
     /// `sizeof`.
@@ -293,9 +311,69 @@ fn hash_of(members: &[Member]) -> u64 {
     hasher.finish()
 }
 
+/// How maps are stored that no object of a class has inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Maps {
+    /// As lists of structs.
+    Listed,
+    /// As `map<K,V>` where ROOT has a dictionary of it, as it crashes of others, and else as lists of structs.
+    #[default]
+    Known,
+    /// As `map<K,V>` wherever that is possible.
+    All,
+}
+
+impl Maps {
+    /// True if a map is a `map<K,V>`.
+    pub(super) fn holds(self, key: &DataType, value: &DataType, is_in_list: bool) -> bool {
+        match self {
+            Maps::Listed => false,
+            Maps::Known => !is_in_list && is_known_map(key, value),
+            Maps::All => is_plain_map(key, value),
+        }
+    }
+}
+
+/// True for a map that a `map<K,V>` holds: of numbers and texts to these or lists of them, none of which may be missing.
+pub fn is_plain_map(key: &DataType, value: &DataType) -> bool {
+    let is_plain = |of: &DataType| matches!(of, DataType::Primitive(_) | DataType::Text);
+    let mut item = value;
+    while let DataType::List(inner) = item {
+        item = inner;
+    }
+    is_plain(key) && (is_plain(item) || *item == DataType::Bytes)
+}
+
+/// True for a map that ROOT 6.40 has a dictionary of.
+pub fn is_known_map(key: &DataType, value: &DataType) -> bool {
+    use Primitive::{Float32, Float64, Int32, Int64};
+    let is_number = |of: &DataType| matches!(of, DataType::Primitive(Int32 | Int64 | Float32 | Float64));
+    match key {
+        DataType::Text => is_number(value) || *value == DataType::Text,
+        DataType::Primitive(Int32) => *value == DataType::Primitive(Int32),
+        DataType::Primitive(Int64 | Float64) => is_number(value),
+        _ => false,
+    }
+}
+
+/// The name of a template with arguments, as ROOT writes it.
+pub fn template_name(name: &str, arguments: &str) -> String {
+    let space = if arguments.ends_with('>') { " " } else { "" };
+    format!("{name}<{arguments}{space}>")
+}
+
 /// Steps before the first list.
 fn to_items(path: &[Step]) -> usize {
     path.iter().position(|step| *step == Step::Items).unwrap_or(path.len())
+}
+
+/// ROOT's name for numbers in other containers: `std::int64_t` is `long` where `long` has 64 bits.
+pub fn container_type_name(primitive: Primitive) -> &'static str {
+    match primitive {
+        Primitive::Int64 => "long",
+        Primitive::UInt64 => "unsigned long",
+        other => item_type_name(other),
+    }
 }
 
 /// ROOT's name for numbers in a vector.

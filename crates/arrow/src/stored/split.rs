@@ -52,8 +52,8 @@ pub struct ElementBranch {
 pub enum ElementClassName {
     /// One that is described in the file.
     Described(Arc<ObjectClass>),
-    /// A `std::vector`.
-    Vector(String),
+    /// A container of the standard library.
+    Container(String),
 }
 
 impl PlannedBranch {
@@ -249,7 +249,7 @@ fn whole(value: &Value, name: &str) -> ElementBranch {
     ElementBranch {
         class: match &value.held {
             CppType::Object(class) => ElementClassName::Described(Arc::clone(class)),
-            _ => ElementClassName::Vector(value.type_name()),
+            _ => ElementClassName::Container(value.type_name()),
         },
         parent_class: String::new(),
         item_class: None,

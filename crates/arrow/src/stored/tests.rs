@@ -23,28 +23,35 @@ mod as_read;
 use any_array::Random;
 use as_read::{as_branch, as_field, as_read, holds};
 
-/// The arrays that come back: of the values themselves, from a tree, and from an RNTuple.
-fn round_trips(field: &Field, array: &ArrayRef) -> [ArrayRef; 3] {
+/// The arrays that come back: of the values themselves, from a tree with few and with many maps, and from an RNTuple.
+fn round_trips(field: &Field, array: &ArrayRef) -> [ArrayRef; 4] {
     let data_type = data_type(field).unwrap();
     let stored = store(field.name(), array, &data_type).unwrap();
     assert_eq!(stored.len(), array.len());
     let read = as_read(&stored, &data_type);
-    let columns = [BranchColumn::new(field.name(), &data_type)];
-    let branches = plan_branches(&columns).unwrap();
-    let parts = branches.iter().filter(|branch| branch.content != Content::Counter);
-    let parts: Vec<ArrayRef> = parts.map(|branch| as_branch(&stored, &branch.path, branch)).collect();
-    assert_eq!(parts.len(), n_branches(&data_type));
-    for (part, of) in parts.iter().zip(natural_tree_schema(&branches).fields().iter().filter(|field| {
-        branches.iter().any(|branch| branch.name == *field.name() && branch.content != Content::Counter)
-    })) {
-        assert_eq!(part.data_type(), of.data_type(), "{}", of.name());
-    }
-    let composed = compose(field.name(), &data_type, &parts).unwrap();
+    let [known, all] = [Maps::Known, Maps::All].map(|maps| from_branches(field, &stored, &data_type, maps));
     let whole = as_field(&stored, &data_type, false);
     let natural = natural_ntuple_schema(&Schema::new(vec![field.clone()])).unwrap();
     assert_eq!(whole.data_type(), natural.field(0).data_type());
     let of_field = of_field(field.name(), &data_type, &whole, natural.field(0).is_nullable()).unwrap();
-    [read, composed, of_field].map(|read| restore(field.name(), &read, field).unwrap())
+    [read, known, all, of_field].map(|read| restore(field.name(), &read, field).unwrap())
+}
+
+fn from_branches(field: &Field, stored: &Stored, data_type: &DataType, maps: Maps) -> ArrayRef {
+    let columns = [BranchColumn { maps, ..BranchColumn::new(field.name(), data_type) }];
+    let branches = plan_branches(&columns).unwrap();
+    let natural = natural_tree_schema(&branches);
+    let mut parts = Vec::new();
+    for (branch, of) in branches.iter().zip(natural.fields()).filter(|(branch, _)| branch.content != Content::Counter) {
+        let part = as_branch(stored, branch);
+        if branch.content != Content::Objects {
+            assert_eq!(part.data_type(), of.data_type(), "{}", of.name());
+        }
+        parts.push(part);
+    }
+    let n_maps = branches.iter().filter(|branch| branch.content == Content::Objects).count();
+    assert_eq!(parts.len() + n_maps, n_branches(data_type));
+    compose(field.name(), data_type, &parts).unwrap()
 }
 
 /// Values without dictionaries, runs and views: two arrays of equal values are equal there.

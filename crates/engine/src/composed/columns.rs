@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrowroot_arrow::stored::{
-    BranchColumn, BranchForm, Content, IsUntyped, Objects, PlannedBranch, RecordedSchema, StoreError, data_type,
+    BranchColumn, BranchForm, Content, IsUntyped, Maps, Objects, PlannedBranch, RecordedSchema, StoreError, data_type,
     has_type_name, plan_branches, stored_name,
 };
 use arrowroot_format::column::DataType;
@@ -35,6 +35,25 @@ fn composed_columns(recorded: &RecordedSchema, types: Vec<DataType>, parts: Vec<
 fn path_of(branches: &[PlannedBranch], branch: &PlannedBranch) -> String {
     let around = branch.parent.and_then(|parent| branches.get(parent));
     around.map_or_else(|| branch.name.clone(), |around| format!("{}/{}", path_of(branches, around), branch.name))
+}
+
+/// How the maps of a column are stored in a tree: as the writer was asked to, or as former versions did it.
+fn maps_of(tree: &Tree, column: &BranchColumn<'_>) -> Maps {
+    let is_there = |branch: &PlannedBranch| branch.content == Content::Counter || tree.has_path(&branch.name);
+    let fits = |maps: &Maps| {
+        let branches = plan_branches(&[BranchColumn { maps: *maps, ..column.clone() }]);
+        branches.is_ok_and(|branches| branches.iter().all(is_there))
+    };
+    [Maps::Known, Maps::All, Maps::Listed].into_iter().find(fits).unwrap_or_default()
+}
+
+fn has_maps(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Map(..) => true,
+        DataType::List(of) | DataType::FixedList(of, _) | DataType::Optional(of) => has_maps(of),
+        DataType::Struct(members) => members.iter().any(|(_, member)| has_maps(member)),
+        _ => false,
+    }
 }
 
 /// Finds the ends of collections that stand for optional values, in a field of a recorded type.
@@ -87,6 +106,10 @@ impl Composed {
                 // No name of a branch depends on that of the class.
                 objects: split_of(index).map(|split| Objects { split, class: "", is_named: false }),
                 ..BranchColumn::new(field.name(), data_type)
+            })
+            .map(|column| {
+                let are_looked_up = column.objects.is_none() && has_maps(column.data_type);
+                BranchColumn { maps: if are_looked_up { maps_of(&tree, &column) } else { column.maps }, ..column }
             })
             .collect();
         let mut parts = vec![Vec::new(); types.len()];

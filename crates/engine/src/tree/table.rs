@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType as ArrowType, Field, Schema};
+use arrowroot_arrow::stored::is_known_map;
 use arrowroot_arrow::{ArrowTypes, TextForm, arrow_type_for_text};
 use arrowroot_file::{File, Result, permanent};
 use arrowroot_format::codec::CompressionSetting;
+use arrowroot_format::column::DataType;
 use arrowroot_format::streamer::{PackingRange, Primitive};
 use arrowroot_format::tree::{BasketRule, Branch, BranchId, ElementPart, LeafKind};
 
@@ -41,6 +43,18 @@ impl Tree {
             _ => return None,
         };
         Some(format!("{name}{}", PackingRange::parse_leaf_title(&leaf.title).annotation()))
+    }
+
+    /// The type of a branch of a container that lists and maps are not by themselves, whole or inside of others.
+    fn container_type(branch: &Branch, data_type: Option<&DataType>) -> Option<String> {
+        const OTHERS: [&str; 3] = ["set<", "RVec<", "map<"];
+        let element = branch.element.as_ref().filter(|element| element.id < 0 && !element.is_split())?;
+        let name = &element.class_name;
+        let is_usual = match data_type {
+            Some(DataType::Map(key, value)) => name.starts_with("map<") && is_known_map(key, value),
+            _ => !OTHERS.iter().any(|template| name.contains(template)),
+        };
+        (!is_usual).then(|| name.clone())
     }
 
     /// The setting of a branch, or of its file where the branch says "none" and its baskets say otherwise.
@@ -156,8 +170,10 @@ impl Table for Tree {
             // The title of a plain branch is its leaf list.
             branch.element.as_ref().map_or_else(|| branch.title.clone(), |element| element.class_name.clone())
         };
+        let data_type = column.as_ref().ok().and_then(|column| column.data_type());
+        let asked_type = self.packed_type(branch).or_else(|| Self::container_type(branch, data_type.as_ref()));
         Ok(Description {
-            asked_type: self.packed_type(branch).unwrap_or_default(),
+            asked_type: asked_type.unwrap_or_default(),
             is_group: column.as_ref().is_ok_and(|column| column.form.is_none()),
             type_name: column.as_ref().map_or_else(|_| element_class(), |column| column.type_name.clone()),
             unsupported: column.err().map(|error| error.fault().what.clone()),

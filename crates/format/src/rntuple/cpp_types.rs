@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::streamer::{Element, Primitive, StreamerInfo};
+use crate::streamer::{Element, LONG, Primitive, StreamerInfo, UNSIGNED_LONG};
 
 use super::encoding::Encoding;
 use super::members::{NUMBERED_TYPES, is_base};
@@ -17,9 +17,6 @@ const DOUBLE32: &str = "Double32_t";
 const BYTE: &str = "std::byte";
 /// `int`, which enumerations are described as, and `std::byte` is one. Source: `TStreamerInfo::Build` (ROOT 6.40).
 const ENUMERATION: (i32, u32) = (3, 4);
-
-const LONG: i32 = 4;
-const UNSIGNED_LONG: i32 = 14;
 
 /// The containers that streamer information has: field type, `ROOT::ESTLType`, and bytes in memory (libstdc++).
 const CONTAINERS: [(&str, i32, u32); 10] = [

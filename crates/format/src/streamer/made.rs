@@ -5,14 +5,19 @@ use super::{Element, ElementClass, PackingRange, Primitive, StreamerInfo};
 /// `ROOT::kSTLstring`, `ROOT::kSTLvector`, and the code of what is no number (`TVirtualStreamerInfo::kObject`).
 const STL_STRING: i32 = 365;
 const STL_VECTOR: i32 = 1;
+const STL_MAP: i32 = 4;
 /// Codes of containers and of objects that do not derive from `TObject`, as ROOT has them in memory.
 const STL: i32 = 300;
 const ANY: i32 = 62;
+/// Codes of `long` and `unsigned long`.
+pub(crate) const LONG: i32 = 4;
+pub(crate) const UNSIGNED_LONG: i32 = 14;
 /// Added to the code of a type for a fixed array of it.
 const ARRAY: i32 = 20;
 /// Bytes of containers in memory: of libstdc++, with 8 bytes a pointer.
 const STRING_BYTES: u32 = 32;
 const VECTOR_BYTES: u32 = 24;
+const MAP_BYTES: u32 = 48;
 const VECTOR_OF_BOOL_BYTES: u32 = 40;
 
 /// The items of a vector.
@@ -57,6 +62,22 @@ impl Element {
         Element { title: annotation.to_owned(), range: PackingRange::parse(annotation), ..self }
     }
 
+    /// The same with integers of 64 bits as the standard library has them where `long` has so many: `std::int64_t` is `long`.
+    #[must_use]
+    pub fn with_longs(self) -> Element {
+        let code = |code| match code {
+            _ if code == Primitive::Int64.type_code() => LONG,
+            _ if code == Primitive::UInt64.type_code() => UNSIGNED_LONG,
+            other => other,
+        };
+        Element {
+            type_name: self.type_name.replace("ULong64_t", "unsigned long").replace("Long64_t", "long"),
+            type_code: code(self.type_code),
+            contained_type: code(self.contained_type),
+            ..self
+        }
+    }
+
     /// A `std::string`.
     pub fn of_text(name: &str) -> Element {
         Element {
@@ -78,6 +99,11 @@ impl Element {
             size: if item == VectorItem::Number(Primitive::Bool) { VECTOR_OF_BOOL_BYTES } else { VECTOR_BYTES },
             ..Element::of_container(name, type_name, STL_VECTOR, contained_type)
         }
+    }
+
+    /// A `std::map` of that name.
+    pub fn of_map(name: &str, type_name: &str) -> Element {
+        Element { size: MAP_BYTES, ..Element::of_container(name, type_name, STL_MAP, Element::OBJECT) }
     }
 
     /// A container of the standard library, by its number and that of its items.

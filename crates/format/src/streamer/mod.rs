@@ -11,6 +11,7 @@ mod typename;
 pub use element::{Element, ElementClass, StlKind, StoredElement};
 pub use info::{FailedInfo, Rule, StreamerInfo, StreamerInfos};
 pub use made::VectorItem;
+pub(crate) use made::{LONG, UNSIGNED_LONG};
 pub(crate) use objects::name_text;
 pub use objects::{ObjectSlot, ObjectSlots, named_base, object_base};
 pub use packing::{PackedType, Packing, PackingRange};

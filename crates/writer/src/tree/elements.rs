@@ -6,7 +6,7 @@ use arrowroot_arrow::stored::{
 use arrowroot_format::streamer::{Primitive, StreamerInfo, StreamerInfos};
 use arrowroot_format::tree::{BranchId, ElementPart, Leaf};
 
-use super::layout::{Branch, EntrySize, vector_checksum};
+use super::layout::{Branch, EntrySize, container_checksum};
 use crate::error::{Error, Result};
 use crate::file::FileWriter;
 
@@ -78,7 +78,7 @@ pub(super) fn has_offsets(element: &ElementBranch, entry_size: EntrySize) -> boo
 pub(super) fn part_of(element: &ElementBranch, counter: Option<BranchId>) -> ElementPart {
     let (class_name, checksum, class_version) = match &element.class {
         ElementClassName::Described(class) => (class.name.clone(), class.checksum, i32::from(class.version)),
-        ElementClassName::Vector(name) => (name.clone(), vector_checksum(name), VECTOR_CLASS_VERSION),
+        ElementClassName::Container(name) => (name.clone(), container_checksum(name), VECTOR_CLASS_VERSION),
     };
     ElementPart {
         class_name,

@@ -11,7 +11,7 @@ use super::cut::{Cutting, Parts};
 use super::encode::{Carried, Encoding};
 use super::layout::{self, Branch, TreeColumn};
 use super::placed::PlacedBranch;
-use super::{TreeFormat, elements};
+use super::{TreeFormat, containers, elements};
 use crate::cluster::Cluster;
 use crate::column::Column;
 use crate::error::{Error, Result};
@@ -30,6 +30,7 @@ impl TreeFormat {
         let columns: Vec<TreeColumn> = extension.columns.iter().cloned().map(TreeColumn::from).collect();
         let settings = &self.settings;
         let all = layout::branches_of(&columns, &settings.name, file.datime(), settings.generates_offsets)?;
+        let checks = columns.iter().map(containers::check_of).collect::<Result<_>>()?;
         let n_known = self.branches.len();
         let known = self.branches.iter().map(|branch| &branch.planned);
         if let Some((branch, _)) = known.zip(&all).find(|(known, same)| **known != same.planned) {
@@ -46,6 +47,7 @@ impl TreeFormat {
         self.branches = self.branches.iter().cloned().chain(new).collect();
         let carried = self.carried.get_mut().unwrap_or_else(PoisonError::into_inner);
         carried.resize(self.branches.len(), Carried::default());
+        self.checks = checks;
         self.settings.arrow_schema.clone_from(&extension.arrow_schema);
         Ok(())
     }

@@ -1,13 +1,15 @@
 //! The branches of a tree: which values each holds, and what is fixed of its leaf and its baskets.
 
 use arrowroot_arrow::stored::{
-    BranchColumn, BranchForm, Content, Objects, PlannedBranch, item_type_name, member_name, plan_branches, stored_name,
+    BranchColumn, BranchForm, Content, ElementClassName, Maps, Objects, PlannedBranch, item_type_name, member_name,
+    plan_branches, stored_name, template_name,
 };
 use arrowroot_format::column::DataType;
 use arrowroot_format::container::Datime;
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::tree::{BasketHead, Leaf};
 
+use super::containers::Container;
 use super::elements;
 use super::packed::Packed;
 
@@ -56,7 +58,7 @@ pub(super) struct Branch {
     pub(super) planned: PlannedBranch,
     /// Its leaf, without counter and maximum; the branch of a member that is split has none.
     pub(super) leaf: Option<Leaf>,
-    /// The class of its vectors, if they are no part of an object.
+    /// The class of its vectors, or of another container, if they are no part of an object.
     pub(super) vector_class: Option<String>,
     /// Its title, if it is not the leaf list.
     pub(super) title: Option<String>,
@@ -144,6 +146,7 @@ pub(super) fn branches_of(
         check_layout(&column.name, &column.layout)?;
     }
     let planned = planned_branches(columns, tree_name)?;
+    let containers = columns.iter().map(Container::of).collect::<Result<Vec<_>>>()?;
     let mut is_counter = vec![false; planned.len()];
     for branch in &planned {
         if let Some(counter) = branch.counter() {
@@ -152,8 +155,9 @@ pub(super) fn branches_of(
     }
     let with_rest = |(planned, is_counter): (PlannedBranch, bool)| {
         let column = &columns[planned.column];
-        let branch = branch(planned, is_counter, column, tree_name, datime).map_err(|error| Error::InvalidRequest {
-            what: format!("column {}: {}", clipped(&column.name), error.fault().what),
+        let container = containers[planned.column].as_ref();
+        let branch = branch(planned, is_counter, column, container, tree_name, datime).map_err(|error| {
+            Error::InvalidRequest { what: format!("column {}: {}", clipped(&column.name), error.fault().what) }
         })?;
         Ok(if generates_offsets { branch.with_generated_offsets() } else { branch })
     };
@@ -175,10 +179,12 @@ pub(crate) fn planned_branches(columns: &[TreeColumn], tree_name: &str) -> Resul
     let mut as_planned = Vec::with_capacity(columns.len());
     for (column, (class, packed)) in columns.iter().zip(&facts) {
         let is_named = column.layout.class.is_some();
+        let is_container = Container::of(column)?.is_some();
         as_planned.push(BranchColumn {
             counter: column.counter.as_deref(),
             objects: column.layout.split.map(|split| Objects { split, class, is_named }),
-            has_vectors: column.layout.lists == Lists::Vectors,
+            has_vectors: column.layout.lists == Lists::Vectors || is_container,
+            maps: if is_container { Maps::All } else { Maps::default() },
             packed: packed.as_ref().map(Packed::members),
             ..BranchColumn::new(&column.name, &column.data_type)
         });
@@ -195,7 +201,7 @@ fn class_name(column: &TreeColumn, tree_name: &str) -> String {
 
 /// That a layout is one of a column of a tree.
 pub(crate) fn check_layout(name: &str, layout: &ColumnLayout) -> Result<()> {
-    let ColumnLayout { split, is_member_wise: _, lists: _, class, precision, encoding, types, record } = layout;
+    let ColumnLayout { split, is_member_wise: _, lists: _, class, precision, encoding, types: _, record } = layout;
     if split.is_some_and(|split| split > MAX_SPLIT) {
         return Err(Error::InvalidRequest { what: format!("column {name}: a split level is {MAX_SPLIT} at most") });
     }
@@ -214,10 +220,6 @@ pub(crate) fn check_layout(name: &str, layout: &ColumnLayout) -> Result<()> {
             return Err(Error::InvalidRequest { what });
         }
     }
-    if !types.is_empty() {
-        let what = format!("column {name}: types: fields of an RNTuple have them, a tree has a class and a precision");
-        return Err(Error::InvalidRequest { what });
-    }
     if *encoding != NumberEncoding::Automatic {
         let what = format!("column {name}: encoding: a tree stores numbers in one way, RNTuples have several");
         return Err(Error::InvalidRequest { what });
@@ -231,13 +233,17 @@ pub(crate) fn check_layout(name: &str, layout: &ColumnLayout) -> Result<()> {
 }
 
 fn branch(
-    planned: PlannedBranch,
+    mut planned: PlannedBranch,
     is_counter: bool,
     column: &TreeColumn,
+    container: Option<&Container>,
     tree_name: &str,
     datime: Datime,
 ) -> Result<Branch, arrowroot_format::Error> {
     let primitive = planned.content.primitive();
+    if let (Some(container), Some(element)) = (container, &mut planned.element) {
+        element.class = ElementClassName::Container(container.name.clone());
+    }
     let name = &planned.name;
     let packed = match (primitive, &planned.element) {
         (Some(primitive), None) => Packed::of(column.layout.precision).filter(|packed| packed.of == primitive),
@@ -260,7 +266,8 @@ fn branch(
     let mut dims_of_member: &[u32] = &[];
     let (leaf, vector_class, entry_size) = match &planned.form {
         BranchForm::Vectors(depth) => {
-            let class = vector_name(*depth, primitive.map_or("string", item_type_name));
+            let of_vectors = || vector_name(*depth, primitive.map_or("string", item_type_name));
+            let class = container.map_or_else(of_vectors, |container| container.name.clone());
             (Some(Leaf::element(name, name, WHOLE, WHOLE)), Some(class), EntrySize::Vectors)
         }
         BranchForm::Fixed(_) if primitive.is_none() => (Some(Leaf::text(name)), None, EntrySize::Text),
@@ -315,14 +322,37 @@ fn value_bytes(leaf: &Leaf, value_size: usize) -> Result<usize, arrowroot_format
 
 /// `vector<vector<float> >`.
 fn vector_name(depth: usize, item: &str) -> String {
-    (1..depth).fold(format!("vector<{item}>"), |inner, _| format!("vector<{inner} >"))
+    (0..depth).fold(item.to_owned(), |inner, _| template_name("vector", &inner))
 }
 
-/// The checksum of a class without members that the streamer information would describe: of its name alone.
+/// The checksum of the class of a container: of its name, and of the member that sets and maps are in libstdc++. That of
+/// unordered ones is what ROOT has of them without a dictionary.
 ///
 /// Source: `TClass::GetCheckSum` (ROOT 6.40).
-pub(super) fn vector_checksum(name: &str) -> u32 {
-    name.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(3).wrapping_add(byte.into()))
+pub(super) fn container_checksum(name: &str) -> u32 {
+    let add = |sum: u32, text: &str| text.bytes().fold(sum, |sum, byte| sum.wrapping_mul(3).wrapping_add(byte.into()));
+    let of_name = add(0, name);
+    match sorted_member(name) {
+        Some(member) => add(add(of_name, "_M_t"), &member),
+        None => of_name,
+    }
+}
+
+/// The type of the member of a container that is sorted.
+fn sorted_member(name: &str) -> Option<String> {
+    let (template, arguments) = name.strip_suffix('>')?.split_once('<')?;
+    let arguments = arguments.trim_end();
+    let (key, item, part) = match template {
+        "set" | "multiset" => (arguments, arguments.to_owned(), "_Identity"),
+        "map" | "multimap" => {
+            let (key, value) = arguments.split_once(',')?;
+            (key, template_name("pair", &format!("const {key},{value}")), "_Select1st")
+        }
+        _ => return None,
+    };
+    let of_item = |name| template_name(name, &item);
+    let parts = [key, &item, &of_item(part), &template_name("less", key), &of_item("allocator")];
+    Some(template_name("_Rb_tree", &parts.join(",")))
 }
 
 #[cfg(test)]

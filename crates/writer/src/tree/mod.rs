@@ -3,6 +3,7 @@
 //! [`layout`] says which branches there are ([`elements`] those of objects), [`cut`] where their baskets end, [`encode`] makes them, and [`placed`] knows where
 //! they are.
 
+mod containers;
 mod cut;
 mod elements;
 mod encode;
@@ -23,6 +24,7 @@ use arrowroot_format::tree::{BasketHead, BasketRule, append_entry_offsets};
 
 use crate::appender::Appender;
 use crate::buffers;
+use crate::check::Check;
 use crate::cluster::Cluster;
 use crate::codec::SAMPLE_BYTES;
 use crate::error::{Error, Result};
@@ -30,6 +32,7 @@ use crate::file::{DirectoryId, FileWriter};
 use crate::settings::{Baskets, Flush, TreeNotes};
 use crate::table_format::{EncodeTask, Encoded, Extension, Save, TableFormat};
 
+pub use containers::check_types;
 use cut::{Begun, Cutting, OFFSET_BYTES, Parts};
 pub use encode::Basket;
 use encode::{Carried, Encoding, Job};
@@ -89,6 +92,8 @@ pub struct TreeSettings {
 pub struct TreeFormat {
     settings: TreeSettings,
     branches: Arc<[Branch]>,
+    /// The values that columns do not hold.
+    checks: Vec<Option<Check>>,
     cutting: Cutting,
     /// `fBasketSize` of each branch from the first flush on, where ROOT's rule gives them: known once the first cluster is cut.
     optimized: OnceLock<Vec<u32>>,
@@ -135,6 +140,7 @@ impl TreeFormat {
             cut_baskets: CutBaskets::default(),
             carried: Mutex::new(vec![Carried::default(); branches.len()]),
             branches: branches.into(),
+            checks: columns.iter().map(containers::check_of).collect::<Result<_>>()?,
             cutting,
             optimized: OnceLock::new(),
             next_saved_bytes: settings.autosave_bytes,
@@ -401,6 +407,10 @@ impl TableFormat for TreeFormat {
             self.end_cluster(cluster, appender)?;
         }
         Ok(())
+    }
+
+    fn checks(&self) -> Vec<Option<Check>> {
+        self.checks.clone()
     }
 
     fn extend(&mut self, file: &FileWriter, extension: Extension<'_>) -> Result<u64> {

@@ -166,7 +166,7 @@ impl TreeFormat {
             (None, Some(class_name)) => {
                 let element = ElementPart {
                     class_name: class_name.clone(),
-                    checksum: layout::vector_checksum(class_name),
+                    checksum: layout::container_checksum(class_name),
                     class_version: VECTOR_CLASS_VERSION,
                     ..ElementPart::default()
                 };

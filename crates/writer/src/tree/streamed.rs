@@ -1,11 +1,11 @@
-//! Values as the streamers of their classes write them: vectors, objects, and collections of objects.
+//! Values as the streamers of their classes write them: vectors, maps, objects, and collections of objects.
 //!
 //! [`Streamed`] follows the steps of a plan once for many entries. A member of consecutive objects is written at once, wherever
 //! they stand one behind the other: in a collection that is stored member by member, and in the branch of a member of a split
 //! collection. Its numbers are then copied and swapped in one go. Where all members of a class have fixed sizes, so do its objects:
 //! the places of all objects of many entries are known in advance, and each member is written to all of them in a loop of its own.
 //!
-//! Source: `TStreamerInfo::WriteBufferAux`, `TGenCollectionStreamer::Streamer`, `TBufferFile::WriteVersionMemberWise` (ROOT
+//! Source: `TStreamerInfo::WriteBufferAux`, `TGenCollectionStreamer::Streamer`, `TGenCollectionStreamer::WriteMap`, `TBufferFile::WriteVersionMemberWise` (ROOT
 //! 6.40).
 
 use std::ops::Range;
@@ -29,6 +29,7 @@ use sized::{SizedLists, put_each, scatter_members};
 const MEMBER_WISE: u16 = 1 << 14;
 /// Bytes of a class version without a byte count.
 const VERSION_BYTES: usize = 2;
+const CHECKSUM_BYTES: usize = 4;
 /// Bytes of byte count and version of an object.
 const OBJECT_HEAD_BYTES: usize = VECTOR_HEAD_BYTES;
 /// So few numbers are swapped one by one.
@@ -154,6 +155,8 @@ enum Node<'p> {
     Numbers(Numbers<'p>),
     Texts(Texts<'p>),
     Lists(Lists<'p>),
+    /// The items of maps: keys and values, with nothing around them.
+    Pairs(Vec<Node<'p>>),
     Objects(Objects<'p>),
     /// The plan was made for another type.
     Nothing,
@@ -190,8 +193,8 @@ struct Texts<'p> {
 struct Lists<'p> {
     bounds: Bounds<'p>,
     item: Box<Node<'p>>,
-    /// The version of the class of the items, if they are objects that are stored member by member.
-    member_wise: Option<u16>,
+    /// The version of the class of the items, if they are objects that are stored member by member, as those of maps are.
+    member_wise: Option<ItemVersion>,
 }
 
 /// Where lists begin and end among their items.
@@ -199,6 +202,13 @@ struct Lists<'p> {
 enum Bounds<'p> {
     Offsets(&'p [i64]),
     Each(usize),
+}
+
+/// The version of the class of items that are stored member by member. One without a version has 0, and a checksum behind it.
+#[derive(Debug, Clone, Copy)]
+struct ItemVersion {
+    version: u16,
+    checksum: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -217,10 +227,18 @@ impl<'p> Node<'p> {
             CppType::Text => Node::of_content(values, Content::Text, 1, how),
             CppType::Vector { item, .. } => {
                 let member_wise = match &item.held {
-                    CppType::Object(class) if how.is_member_wise => Some(class.version),
+                    CppType::Object(class) if how.is_member_wise => {
+                        Some(ItemVersion { version: class.version, checksum: None })
+                    }
                     _ => None,
                 };
                 Node::lists(values, member_wise, |items| Node::of(item, items, how))
+            }
+            CppType::Map(pair) => {
+                let version = ItemVersion { version: 0, checksum: Some(pair.checksum) };
+                Node::lists(values, Some(version), |pairs| {
+                    Node::Pairs(pair.members.iter().map(|member| Node::of(&member.value, pairs, how)).collect())
+                })
             }
             CppType::Object(class) => {
                 let members = class.members.iter().map(|member| Node::of(&member.value, values, how));
@@ -241,7 +259,7 @@ impl<'p> Node<'p> {
         }
     }
 
-    fn lists(values: &'p Stored, member_wise: Option<u16>, item: impl FnOnce(&'p Stored) -> Node<'p>) -> Self {
+    fn lists(values: &'p Stored, member_wise: Option<ItemVersion>, item: impl FnOnce(&'p Stored) -> Node<'p>) -> Self {
         let (bounds, items) = match values {
             Stored::List { offsets, items } => (Bounds::Offsets(offsets), items),
             Stored::Fixed { n_items, items, .. } => (Bounds::Each(*n_items), items),
@@ -281,7 +299,10 @@ impl<'p> Node<'p> {
     /// Bytes of a value, if they are the same for all and nothing can be wrong with one; of objects with their head.
     fn fixed_bytes(&self) -> Option<usize> {
         match self {
-            Node::Numbers(Numbers { held: HeldNumbers::Packed { .. }, .. }) | Node::Texts(_) | Node::Lists(_) => None,
+            Node::Numbers(Numbers { held: HeldNumbers::Packed { .. }, .. })
+            | Node::Texts(_)
+            | Node::Lists(_)
+            | Node::Pairs(_) => None,
             Node::Numbers(numbers) => Some(numbers.n_bytes(1)),
             Node::Objects(objects) => Some(OBJECT_HEAD_BYTES + objects.n_bytes?),
             Node::Nothing => Some(0),
@@ -294,11 +315,13 @@ impl<'p> Node<'p> {
             Node::Texts(_) => framed(CONTAINER_VERSION, out, |out| self.append_items(range, false, out)),
             Node::Lists(lists) => framed(lists.version(), out, |out| {
                 if let Some(version) = lists.member_wise {
-                    out.extend_from_slice(&version.to_be_bytes());
+                    version.append(out);
                 }
                 lists.append(range, lists.member_wise.is_some(), out)
             }),
-            Node::Numbers(_) | Node::Objects(_) | Node::Nothing => self.append_items(range, false, out),
+            Node::Numbers(_) | Node::Pairs(_) | Node::Objects(_) | Node::Nothing => {
+                self.append_items(range, false, out)
+            }
         }
     }
 
@@ -308,6 +331,14 @@ impl<'p> Node<'p> {
             Node::Numbers(numbers) => return numbers.append(range, out),
             Node::Texts(texts) => range.for_each(|index| values::append_text(texts.text(index), out)),
             Node::Lists(lists) => return lists.append(range, false, out),
+            Node::Pairs(parts) if is_member_wise => {
+                return parts.iter().try_for_each(|part| part.append(range.clone(), out));
+            }
+            Node::Pairs(parts) => {
+                for index in range {
+                    parts.iter().try_for_each(|part| part.append_items(index..index + 1, false, out))?;
+                }
+            }
             Node::Objects(Objects { members, .. }) if is_member_wise => {
                 return members.iter().try_for_each(|member| member.append(range.clone(), out));
             }
@@ -322,11 +353,10 @@ impl<'p> Node<'p> {
         match self {
             Node::Texts(_) => n_calls * VECTOR_HEAD_BYTES + self.item_bytes(range, 0, false),
             Node::Lists(lists) => {
-                let is_member_wise = lists.member_wise.is_some();
-                let head_bytes = VECTOR_HEAD_BYTES + if is_member_wise { VERSION_BYTES } else { 0 };
-                n_calls * head_bytes + lists.n_bytes(range, is_member_wise)
+                let version_bytes = lists.member_wise.map_or(0, ItemVersion::n_bytes);
+                n_calls * (VECTOR_HEAD_BYTES + version_bytes) + lists.n_bytes(range, lists.member_wise.is_some())
             }
-            Node::Numbers(_) | Node::Objects(_) | Node::Nothing => self.item_bytes(range, 0, false),
+            Node::Numbers(_) | Node::Pairs(_) | Node::Objects(_) | Node::Nothing => self.item_bytes(range, 0, false),
         }
     }
 
@@ -336,9 +366,24 @@ impl<'p> Node<'p> {
             Node::Numbers(numbers) => numbers.n_bytes(range.len()),
             Node::Texts(texts) => range.map(|index| values::text_bytes(texts.text(index).len())).sum(),
             Node::Lists(lists) => lists.n_bytes(range, false),
+            Node::Pairs(parts) if is_member_wise => parts.iter().map(|part| part.n_bytes(range.clone(), n_lists)).sum(),
+            Node::Pairs(parts) => parts.iter().map(|part| part.item_bytes(range.clone(), 0, false)).sum(),
             Node::Objects(objects) if is_member_wise => objects.member_bytes(&range, n_lists),
             Node::Objects(objects) => range.len() * OBJECT_HEAD_BYTES + objects.member_bytes(&range, range.len()),
             Node::Nothing => 0,
+        }
+    }
+}
+
+impl ItemVersion {
+    fn n_bytes(self) -> usize {
+        VERSION_BYTES + if self.checksum.is_some() { CHECKSUM_BYTES } else { 0 }
+    }
+
+    fn append(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.version.to_be_bytes());
+        if let Some(checksum) = self.checksum {
+            out.extend_from_slice(&checksum.to_be_bytes());
         }
     }
 }
@@ -417,7 +462,7 @@ impl Lists<'_> {
         let n_lists = range.len();
         // Lists count alone where their items have parts of their own.
         let n_filled = match &*self.item {
-            Node::Objects(Objects { n_bytes: None, .. }) if is_member_wise => {
+            Node::Objects(Objects { n_bytes: None, .. }) | Node::Pairs(_) if is_member_wise => {
                 range.clone().filter(|index| !self.bounds.of(&(*index..index + 1)).is_empty()).count()
             }
             _ => 0,

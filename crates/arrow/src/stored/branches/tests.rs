@@ -19,6 +19,10 @@ fn optional(value: DataType) -> DataType {
     DataType::Optional(Box::new(value))
 }
 
+fn map(key: DataType, value: DataType) -> DataType {
+    DataType::Map(Box::new(key), Box::new(value))
+}
+
 fn members<const N: usize>(of: [(&str, DataType); N]) -> DataType {
     DataType::Struct(of.into_iter().map(|(name, of)| (name.into(), of)).collect())
 }
@@ -40,7 +44,7 @@ fn shown_branches(branches: &[PlannedBranch]) -> Vec<String> {
         if let Some(element) = &branch.element {
             let class = match &element.class {
                 ElementClassName::Described(class) => &class.name,
-                ElementClassName::Vector(name) => name,
+                ElementClassName::Container(name) => name,
             };
             let (id, of_node, level) = (element.id, element.node_type, element.split_level);
             return format!("{name}: {class} {id}, type {of_node}, {level}");
@@ -76,7 +80,17 @@ fn columns_become_branches_as_the_table_says() {
         (list(list(optional(number()))), vec!["x_isvalid: 2 vectors", "x: 2 vectors"]),
         (optional(DataType::Nothing), vec!["x_isvalid"]),
         (list(optional(DataType::Nothing)), vec!["nx", "x_isvalid[nx]"]),
-        (DataType::Map(Box::new(DataType::Text), Box::new(number())), vec!["x_key: 1 vectors", "nx", "x_value[nx]"]),
+        (map(DataType::Text, number()), vec!["x: map<string,float> -1, type 0, 0"]),
+        (map(number(), number()), vec!["nx", "x_key[nx]", "x_value[nx]"]),
+        (optional(map(DataType::Text, DataType::Text)), vec!["x_isvalid", "x: map<string,string> -1, type 0, 0"]),
+        (list(map(number(), number())), vec!["x_key: 2 vectors", "x_value: 2 vectors"]),
+        (
+            members([("m", map(DataType::Text, number())), ("n", number())]),
+            vec!["x_m: map<string,float> -1, type 0, 0", "x_n"],
+        ),
+        (map(DataType::Text, optional(number())), vec!["x_key: 1 vectors", "nx", "x_value_isvalid[nx]", "x_value[nx]"]),
+        (map(number(), fixed(number(), 3)), vec!["nx", "x_key[nx]", "x_value[nx][3]"]),
+        (map(number(), members([("a", number())])), vec!["nx", "x_key[nx]", "x_value_a[nx]"]),
         (
             members([("a", number()), ("b.c", list(number())), ("d", members([("e", DataType::Text)]))]),
             vec!["x_a", "nx_b_x2e_c", "x_b_x2e_c[nx_b_x2e_c]", "x_d_e /C"],
@@ -222,7 +236,7 @@ fn members_that_may_be_missing_have_a_bool_beside_and_names_are_those_of_cpp() {
         ("int", optional(number())),
         ("int_", number()),
         ("a b", list(optional(DataType::Text))),
-        ("m", DataType::Map(Box::new(DataType::Text), Box::new(number()))),
+        ("m", map(DataType::Text, number())),
     ]);
     let names: Vec<String> =
         split(&of, 1).iter().map(|shown| shown.split(':').next().unwrap_or_default().to_owned()).collect();
@@ -245,6 +259,59 @@ fn lists_of_numbers_are_vectors_where_they_are_wanted_so() {
         let column = BranchColumn { has_vectors: true, ..BranchColumn::new("x", of) };
         assert_eq!(shown_branches(&plan_branches(&[column]).unwrap()), expected);
     }
+}
+
+#[test]
+fn maps_are_lists_of_keys_and_values_or_maps_as_it_is_wanted() {
+    let planned = |of: &DataType, maps| {
+        shown_branches(&plan_branches(&[BranchColumn { maps, ..BranchColumn::new("x", of) }]).unwrap())
+    };
+    let listed = ["x_key: 1 vectors", "nx", "x_value[nx]"];
+    assert_eq!(planned(&map(DataType::Text, number()), Maps::Listed), listed);
+    let of = list(map(number(), DataType::Primitive(Primitive::UInt64)));
+    assert_eq!(planned(&of, Maps::All), ["x: vector<map<float,unsigned long> > -1, type 0, 0"]);
+    let of = map(DataType::Text, list(DataType::Primitive(Primitive::Int64)));
+    assert_eq!(planned(&of, Maps::All), ["x: map<string,vector<long> > -1, type 0, 0"]);
+    let of = map(DataType::Text, optional(number()));
+    let listed = ["x_key: 1 vectors", "nx", "x_value_isvalid[nx]", "x_value[nx]"];
+    assert_eq!(planned(&of, Maps::All), listed);
+}
+
+#[test]
+fn pairs_of_maps_have_the_checksums_of_root() {
+    let pair = |key, value| {
+        let of = map(key, value);
+        let column = BranchColumn { maps: Maps::All, ..BranchColumn::new("x", &of) };
+        let mut found = Vec::new();
+        let branches = plan_branches(&[column]).unwrap();
+        let BranchForm::Streamed { value, .. } = &branches[0].form else { panic!("{branches:?}") };
+        value.for_each_class(&mut |class| found.push((class.name.clone(), class.version, class.checksum)));
+        found
+    };
+    let int = || DataType::Primitive(Primitive::Int32);
+    let double = DataType::Primitive(Primitive::Float64);
+    for (key, value, name, checksum) in [
+        (DataType::Text, int(), "pair<string,int>", 979_002_738),
+        (DataType::Text, DataType::Text, "pair<string,string>", 1_339_676_482),
+        (DataType::Text, double, "pair<string,double>", 4_204_013_746),
+        (int(), number(), "pair<int,float>", 0x6903_2978),
+    ] {
+        assert_eq!(pair(key, value), [(name.to_owned(), 1, checksum)]);
+    }
+}
+
+#[test]
+fn values_of_maps_are_packed_and_keys_are_not() {
+    let double = || DataType::Primitive(Primitive::Float64);
+    let of = map(double(), double());
+    let planned = |annotation| {
+        let packed = PackedMembers { of: Primitive::Float64, primitive: Primitive::Double32, annotation };
+        plan_branches(&[BranchColumn { packed: Some(packed), maps: Maps::All, ..BranchColumn::new("x", &of) }])
+    };
+    let shown = shown_branches(&planned("").unwrap());
+    assert_eq!(shown, ["x: map<double,Double32_t> -1, type 0, 0"]);
+    let refused = planned("[0,10,12]").unwrap_err().to_string();
+    assert!(refused.contains("packs items of vectors without any"), "{refused}");
 }
 
 /// The classes of a column of objects, the outermost first.

@@ -13,7 +13,7 @@ use arrow_select::take::take;
 use arrowroot_format::column::DataType;
 
 use super::super::fields::has_type_name;
-use super::{BranchForm, Content, PlannedBranch, Step, Stored, stored_name};
+use super::{BranchForm, Content, CppType, PlannedBranch, Step, Stored, Value, stored_name};
 use crate::arrays::numbers;
 
 /// As arrays of the type itself.
@@ -65,8 +65,7 @@ pub(super) fn as_field(stored: &Stored, data_type: &DataType, is_untyped: bool) 
             Arc::new(ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), items, None).unwrap())
         }
         (Stored::Fixed { len, n_items, items }, DataType::FixedList(item, _)) if !has_type_name(item) => {
-            let offsets: Vec<i64> = (0..=*len).map(|index| i64::try_from(index * n_items).unwrap()).collect();
-            list(&offsets.into(), &as_field(items, item, inside), false)
+            list(&equal_offsets(*len, *n_items), &as_field(items, item, inside), false)
         }
         (Stored::Fixed { len, n_items, items }, DataType::FixedList(item, _)) => {
             fixed(*len, *n_items, as_field(items, item, inside), is_nullable(item, inside))
@@ -103,22 +102,55 @@ pub(super) fn as_field(stored: &Stored, data_type: &DataType, is_untyped: bool) 
 }
 
 /// As a branch of a tree is read.
-pub(super) fn as_branch(stored: &Stored, path: &[Step], branch: &PlannedBranch) -> ArrayRef {
+pub(super) fn as_branch(stored: &Stored, branch: &PlannedBranch) -> ArrayRef {
+    match &branch.form {
+        BranchForm::Streamed { value, .. } => as_value(stored, &value.steps, value),
+        _ => as_plain_branch(stored, &branch.path, branch),
+    }
+}
+
+/// As a branch of maps is read, or of vectors of maps.
+fn as_value(stored: &Stored, steps: &[Step], value: &Value) -> ArrayRef {
+    match (steps, stored) {
+        ([Step::Present, rest @ ..], Stored::Optional { values, .. }) => return as_value(values, rest, value),
+        ([Step::Member(index), rest @ ..], Stored::Struct { members, .. }) => {
+            return as_value(&members[*index], rest, value);
+        }
+        _ => assert_eq!(steps, []),
+    }
+    match (&value.held, stored) {
+        (CppType::Vector { item, .. }, Stored::List { offsets, items }) => {
+            list(offsets, &as_value(items, &item.steps, item), false)
+        }
+        (CppType::Vector { item, .. }, Stored::Fixed { len, n_items, items }) => {
+            list(&equal_offsets(*len, *n_items), &as_value(items, &item.steps, item), false)
+        }
+        (CppType::Map(pair), Stored::List { offsets, items }) => {
+            let parts = pair.members.iter().zip(["key", "value"]);
+            map(
+                offsets,
+                parts.map(|(part, name)| (name, as_value(items, &part.value.steps, &part.value), false)).collect(),
+            )
+        }
+        _ => plain(stored),
+    }
+}
+
+fn as_plain_branch(stored: &Stored, path: &[Step], branch: &PlannedBranch) -> ArrayRef {
     match (path, stored) {
         ([], Stored::Optional { valid, .. }) if branch.content == Content::Validity => bools(valid),
         ([], _) => plain(stored),
-        ([Step::Present, rest @ ..], Stored::Optional { values, .. }) => as_branch(values, rest, branch),
-        ([Step::Member(index), rest @ ..], Stored::Struct { members, .. }) => as_branch(&members[*index], rest, branch),
+        ([Step::Present, rest @ ..], Stored::Optional { values, .. }) => as_plain_branch(values, rest, branch),
+        ([Step::Member(index), rest @ ..], Stored::Struct { members, .. }) => {
+            as_plain_branch(&members[*index], rest, branch)
+        }
         ([Step::Items, rest @ ..], Stored::List { offsets, items }) => {
-            list(offsets, &as_branch(items, rest, branch), false)
+            list(offsets, &as_plain_branch(items, rest, branch), false)
         }
         ([Step::Items, rest @ ..], Stored::Fixed { len, n_items, items }) => {
-            let items = as_branch(items, rest, branch);
+            let items = as_plain_branch(items, rest, branch);
             match branch.form {
-                BranchForm::Vectors(_) => {
-                    let offsets: Vec<i64> = (0..=*len).map(|index| i64::try_from(index * n_items).unwrap()).collect();
-                    list(&offsets.into(), &items, false)
-                }
+                BranchForm::Vectors(_) => list(&equal_offsets(*len, *n_items), &items, false),
                 _ => fixed(*len, *n_items, items, false),
             }
         }
@@ -191,6 +223,11 @@ fn list(offsets: &ScalarBuffer<i64>, items: &ArrayRef, is_nullable: bool) -> Arr
     let items = items.slice(first, usize::try_from(offsets.last()).unwrap());
     let field = Arc::new(Field::new("item", items.data_type().clone(), is_nullable));
     Arc::new(ListArray::try_new(field, offsets, items, None).unwrap())
+}
+
+/// Offsets of lists of one length.
+fn equal_offsets(len: usize, n_items: usize) -> ScalarBuffer<i64> {
+    (0..=len).map(|index| i64::try_from(index * n_items).unwrap()).collect()
 }
 
 fn fixed(len: usize, n_items: usize, items: ArrayRef, is_nullable: bool) -> ArrayRef {

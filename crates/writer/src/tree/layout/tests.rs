@@ -85,7 +85,67 @@ fn classes_of_vectors_have_the_names_and_checksums_of_root() {
     ];
     for (branch, (name, checksum)) in branches.iter().zip(names) {
         assert_eq!(branch.vector_class.as_deref(), Some(name));
-        assert_eq!(vector_checksum(name), checksum, "{name}");
+        assert_eq!(container_checksum(name), checksum, "{name}");
+    }
+}
+
+#[test]
+fn containers_that_are_asked_for_have_the_names_and_checksums_of_root() {
+    let map = |key, value| DataType::Map(Box::new(key), Box::new(value));
+    let of_type = |data_type, text: &str| {
+        let layout = ColumnLayout { types: vec![(String::new(), text.to_owned())], ..ColumnLayout::default() };
+        TreeColumn { layout, ..column("x", data_type) }
+    };
+    let int = || primitive(Primitive::Int32);
+    for (of, text, name, checksum) in [
+        (list(int()), "std::set<int>", "set<int>", 3_736_389_290),
+        (list(DataType::Text), "set<string>", "set<string>", 123_532_470),
+        (map(DataType::Text, int()), "map<string, int>", "map<string,int>", 1_105_518_413),
+        (
+            map(int(), primitive(Primitive::Float32)),
+            "std::unordered_map<int,float>",
+            "unordered_map<int,float>",
+            1_210_879_126,
+        ),
+        (map(int(), primitive(Primitive::Int16)), "multimap<int,short>", "multimap<int,short>", 4_041_879_952),
+        (
+            list(map(int(), primitive(Primitive::Float32))),
+            "vector<map<int,float>>",
+            "vector<map<int,float> >",
+            2_059_943_806,
+        ),
+        (list(primitive(Primitive::Int64)), "std::set<std::int64_t>", "set<long>", 4_057_492_314),
+        (
+            map(DataType::Text, list(primitive(Primitive::Float32))),
+            "map<string,vector<float>>",
+            "map<string,vector<float> >",
+            964_962_059,
+        ),
+    ] {
+        let [branch] = &branches(&[of_type(of, text)]).unwrap()[..] else { panic!("{text}") };
+        let of_map = branch.planned.element.as_ref().map(|element| elements::part_of(element, None));
+        let found = of_map.map_or_else(|| branch.vector_class.clone(), |part| Some(part.class_name));
+        assert_eq!(found.as_deref(), Some(name));
+        assert_eq!(container_checksum(name), checksum, "{name}");
+    }
+    for (of, text, told) in [
+        (
+            list(int()),
+            "std::bitset<3>",
+            "column x: types: std::bitset<3> where lists are: possible are std::vector<T>, ",
+        ),
+        (list(int()), "std::set<float>", "where lists are"),
+        (list(DataType::Optional(Box::new(int()))), "std::set<int>", "where lists are"),
+        (int(), "float", "float where std::int32_t is: possible is std::int32_t"),
+        (DataType::Text, "std::string", "they are characters of a leaf"),
+        (
+            map(int(), DataType::Optional(Box::new(int()))),
+            "map<int,int>",
+            "maps of other keys or values are: they are lists",
+        ),
+    ] {
+        let error = branches(&[of_type(of, text)]).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
     }
 }
 

@@ -15,7 +15,7 @@ impl Node<'_> {
                 put_each(std::iter::repeat(head), starts.clone(), at, out);
                 scatter_members(members, first, starts, at + OBJECT_HEAD_BYTES, out);
             }
-            Node::Objects(_) | Node::Texts(_) | Node::Lists(_) | Node::Nothing => {}
+            Node::Objects(_) | Node::Texts(_) | Node::Lists(_) | Node::Pairs(_) | Node::Nothing => {}
         }
     }
 }
@@ -78,7 +78,7 @@ struct ItemPlace {
 impl SizedLists<'_, '_> {
     /// Appends entries that are a list each; `begin` is told where each begins.
     pub(super) fn append(&self, entries: Range<usize>, out: &mut Vec<u8>, mut begin: impl FnMut(usize)) {
-        let class_version = self.lists.member_wise.map(u16::to_be_bytes);
+        let class_version = self.lists.member_wise.map(|item| item.version.to_be_bytes());
         let stride = self.n_bytes + if class_version.is_some() { 0 } else { OBJECT_HEAD_BYTES };
         let items = self.lists.bounds.of(&entries);
         let head_bytes = VECTOR_HEAD_BYTES + class_version.map_or(0, |version| version.len()) + COUNT_BYTES;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_buffer::{Buffer, ScalarBuffer};
-use arrowroot_arrow::stored::{BranchColumn, BranchForm, Objects as PlannedObjects, plan_branches};
+use arrowroot_arrow::stored::{BranchColumn, BranchForm, Maps, Objects as PlannedObjects, plan_branches};
 use arrowroot_format::column::DataType;
 use arrowroot_format::streamer::Primitive;
 use proptest::prelude::*;
@@ -91,6 +91,49 @@ fn collections_of_collections_are_never_member_wise_but_those_in_objects_are() {
     let vectors = frame(0x400a, &[0, 2, 0, 0, 0, 2, 0, 1, 0, 2, 0, 3, 0, 4, 0, 0, 0, 0]);
     let expected = [vec![0, 2, 0, 0, 0, 2, 0, 8, 0, 9], vectors].concat();
     assert_eq!(written(&outer, &stored, 0, true), frame(0x400a, &expected));
+}
+
+#[test]
+fn maps_are_member_wise_but_in_vectors() {
+    // {"k0": 0, "k1": 1}, {} and [{0: 0, 100: 2}] as ROOT 6.40 writes a map<string,int> and a vector<map<int,float> >.
+    let map = |key, value| DataType::Map(Box::new(DataType::clone(key)), Box::new(value));
+    let numbers =
+        |values: &[i32]| Stored::Numbers { primitive: Primitive::Int32, values: Buffer::from_slice_ref(values) };
+    let int = DataType::Primitive(Primitive::Int32);
+    let lists = DataType::List(Box::new(int.clone()));
+    let written = |of: &DataType, stored: &Stored, entry: usize| {
+        let branches = plan_branches(&[BranchColumn { maps: Maps::All, ..BranchColumn::new("x", of) }]).unwrap();
+        let BranchForm::Streamed { value, .. } = &branches[0].form else { panic!("{branches:?}") };
+        let streamed = Streamed::of_value(value, stored, Streaming { is_member_wise: false, packed: None });
+        let mut out = Vec::new();
+        streamed.append(entry..entry + 1, &mut out, |_| {}).unwrap();
+        assert_eq!(streamed.n_bytes(entry..entry + 1), out.len());
+        out
+    };
+    let text = Stored::Text { offsets: ScalarBuffer::from(vec![0, 2, 4]), bytes: Buffer::from_slice_ref(b"k0k1") };
+    let stored = list(&[2, 0], Stored::Struct { len: 2, members: vec![text, numbers(&[0, 1])] });
+    let head = [0, 0, 0x3a, 0x5a, 0x65, 0x72];
+    let keys = frame(10, b"\x02k0\x02k1");
+    let pairs = [&head[..], &[0, 0, 0, 2], &keys, &[0, 0, 0, 0, 0, 0, 0, 1]].concat();
+    assert_eq!(written(&map(&DataType::Text, int.clone()), &stored, 0), frame(0x400a, &pairs));
+    let none = [&head[..], &[0, 0, 0, 0]].concat();
+    assert_eq!(written(&map(&DataType::Text, int.clone()), &stored, 1), frame(0x400a, &none));
+    let of = DataType::List(Box::new(map(&int, DataType::Primitive(Primitive::Float32))));
+    let floats = Stored::Numbers { primitive: Primitive::Float32, values: Buffer::from_slice_ref([0.0_f32, 2.0]) };
+    let stored = list(&[1], list(&[2], Stored::Struct { len: 2, members: vec![numbers(&[0, 100]), floats] }));
+    let pairs = [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100, 0x40, 0, 0, 0];
+    assert_eq!(written(&of, &stored, 0), frame(10, &pairs));
+    // {"k0": [1, 2], "k1": []} of a map<string,vector<int> >, and the same in a vector.
+    let of = map(&DataType::Text, lists);
+    let text = Stored::Text { offsets: ScalarBuffer::from(vec![0, 2, 4]), bytes: Buffer::from_slice_ref(b"k0k1") };
+    let stored = list(&[2], Stored::Struct { len: 2, members: vec![text, list(&[2, 0], numbers(&[1, 2]))] });
+    let numbers = [0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2];
+    let found = written(&of, &stored, 0);
+    let lists = frame(10, &[&numbers[..], &[0; 4]].concat());
+    assert_eq!(found[..8], frame(0x400a, &found[6..])[..8]);
+    assert_eq!(found[12..], [&[0, 0, 0, 2][..], &keys, &lists].concat());
+    let pairs = [&[0, 0, 0, 1, 0, 0, 0, 2][..], b"\x02k0", &numbers, b"\x02k1", &[0; 4]].concat();
+    assert_eq!(written(&DataType::List(Box::new(of)), &list(&[1], stored), 0), frame(10, &pairs));
 }
 
 #[test]
