@@ -7,9 +7,10 @@ import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 import arrowroot as ar
-from tests.tables import every_kind
+from tests.tables import every_kind, required
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,11 +21,39 @@ CHECKED_CODECS = ("zlib:3", "lz4:3", "lzma:3")
 PRESETS = ("old-aod", "aod-2011", "d3pd", "nanoaod")
 
 
+#: Types of the columns of containers that are asked for.
+CONTAINERS = {
+    "numbers": "std::map<int, float>",
+    "lists": "std::map<std::string, std::vector<float>>",
+    "inside": "std::vector<std::map<int, float>>",
+    "set": "std::set<long>",
+}
+
+
 class OwnFile(NamedTuple):
     """A file, and the half-open ranges of its bytes for which a checksum stands."""
 
     path: Path
     checked: list[tuple[int, int]]
+
+
+def containers() -> pa.Table:
+    """Return columns of maps and sets."""
+    item = required(pa.float32(), "value")
+    numbers = [[(1, 0.5), (7, 1.5)], [], [(3, 0.0)]]
+    columns = {
+        "texts": pa.array([[("a", 1.0)], [], [("b", 2.0), ("", 3.0)]], pa.map_(pa.string(), item)),
+        "numbers": pa.array(numbers, pa.map_(pa.int32(), item)),
+        "lists": pa.array(
+            [[("a", [1.5, 2.5]), ("b", [])], [], [("", [0.5])]],
+            pa.map_(pa.string(), required(pa.list_(required(pa.float32())), "value")),
+        ),
+        "inside": pa.array(
+            [[numbers[0], []], [], numbers[1:]], pa.list_(required(pa.map_(pa.int32(), item)))
+        ),
+        "set": pa.array([[1, 2], [], [7]]),
+    }
+    return pa.table(columns)
 
 
 def objects() -> dict[str, Any]:
@@ -64,6 +93,11 @@ def write(directory: Path) -> dict[str, OwnFile]:
             with ar.create(path, **options) as file:
                 file.tree("T", layout=layout, flush=100).append(columns)
         found[name] = OwnFile(path, _checked(path.read_bytes(), layout, codec))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ar.FewReadersWarning)
+        with ar.create(directory / "containers.root", compression=None) as file:
+            file.tree("T", types=CONTAINERS).append(containers())
+    found["containers.root"] = OwnFile(directory / "containers.root", [])
     for codec in (None, *CHECKED_CODECS):
         name = f"objects-{str(codec).partition(':')[0]}.root"
         with ar.create(directory / name, compression=codec) as file:

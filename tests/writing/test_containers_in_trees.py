@@ -7,6 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import uproot
@@ -241,6 +242,36 @@ def test_maps_are_lists_of_keys_and_values_where_root_has_no_dictionary(tmp_path
     }  # fmt: skip
     with ar.open(f"{tmp_path}/a.root") as file:
         assert file["t"].to_arrow().to_pylist() == pa.table(columns).to_pylist()
+
+
+def test_many_maps_in_many_baskets_come_back_with_each_codec(tmp_path: Path) -> None:
+    n = 100_000
+    ends = np.concatenate([[0], np.cumsum(np.arange(n) % 4)]).astype(np.int32)
+    numbers = np.arange(ends[-1], dtype=np.float64)
+    keys = numbers.astype(np.int64)
+    texts = np.char.add("k", keys.astype(str))
+    of_lists = pa.ListArray.from_arrays(np.arange(ends[-1] + 1, dtype=np.int32), numbers.astype(np.float32))
+
+    def of(kind: pa.MapType, keys: Any, values: Any, nulls: Any = None) -> pa.Array:
+        return pa.MapArray.from_arrays(ends, pa.array(keys), pa.array(values), type=kind, mask=nulls)
+
+    codecs = {"zlib": "zlib:1", "lzma": "lzma:1", "zstd": "zstd:1", "lz4": "lz4:1", "none": None}
+    columns = {name: of(maps(S, D), texts, numbers) for name in codecs}
+    columns["numbers"] = of(maps(I64, D), keys, numbers)
+    # A map that is missing is empty.
+    columns["nullable"] = of(maps(I64, D), keys, numbers, pa.array(np.arange(n) % 4 == 0))
+    columns["lists"] = of(maps(S, lists(F)), texts, of_lists.cast(lists(F)))
+    fields = [pa.field(name, array.type, nullable=name == "nullable") for name, array in columns.items()]
+    table = pa.table(list(columns.values()), schema=pa.schema(fields))
+    path = f"{tmp_path}/a.root"
+    layout = ar.Layout("ttree", basket_size=32_000)
+    types = {"lists": "std::map<std::string, std::vector<float>>"}
+    ar.write(f"{path}:t", table, layout=layout, types=types, compression={**codecs, "*": "zstd:1"})
+    with ar.open(path) as file:
+        assert file["t"].to_arrow().equals(table)
+        assert min(branch.n_baskets for branch in file["t"].branches if branch.path in columns) > 5
+    of_root = [*codecs, "numbers", "nullable"]
+    assert root.run(containers_with_root.sums, tmp_path, path, of_root) == [numbers.sum()] * len(of_root)
 
 
 def test_maps_of_former_versions_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
