@@ -8,17 +8,19 @@ told of the file.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from bisect import bisect_left
-from importlib.util import find_spec
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot_lab.runners.process_line import UnsupportedError, serve
+from arrowroot_lab.runners.process_line import serve
+
+#: It stands in another directory than this program, and in no package where there is no clone.
+compiled = SimpleNamespace(**run_path(str(Path(__file__).resolve().parents[1] / "programs" / "compiled.py")))
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,13 +28,6 @@ if TYPE_CHECKING:
 Job = dict[str, Any]
 Answer = dict[str, Any]
 
-#: The programs' sources, and the script that compiles them.
-SOURCES = Path(__file__).resolve().parents[1] / "programs"
-#: ROOT's and the limits', and cargo's examples.
-PLACES = (
-    Path(os.environ.get("ARROWROOT_BENCH") or Path.home() / ".cache" / "arrowroot-bench") / "bin",
-    Path(os.environ.get("CARGO_TARGET_DIR") or SOURCES.parents[1] / "target") / "release" / "examples",
-)
 #: Passes of a limit in one process, of which the median counts; of all columns of a large file less.
 N_PASSES, N_PASSES_OF_ALL, N_PASSES_OF_PAGES = 7, 3, 5
 
@@ -55,37 +50,20 @@ WAYS = {
 }
 
 
+def path_of(name: str) -> Path:
+    """Return where a program is, or will be."""
+    return (compiled.EXAMPLES if name == "page_limit" else compiled.PROGRAMS) / name
+
+
 def program(name: str) -> str:
     """Return the path of a program, compiled if it is missing. Raises: UnsupportedError if it cannot be."""
-    check(name)
-    if _found(name) is None:
-        command = [sys.executable, str(SOURCES / "build.py"), name]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise UnsupportedError(f"{name} does not compile: {done.stderr.strip().splitlines()[-1]}")
-    return str((_found(name) or PLACES[0] / name).resolve())
-
-
-def check(name: str) -> None:
-    """Raise UnsupportedError if a program was not compiled, and cannot be when it is needed."""
-    if _found(name) is not None:
-        return
-    if not (SOURCES / f"{name}.cxx").exists():
-        raise UnsupportedError(
-            f"{name} is not in {PLACES[1]}: python -m bench.programs compiles it in a clone of arrowroot, with cargo"
-        )
-    compiler = os.environ.get("CXX", "g++")
-    if shutil.which(compiler) is None or find_spec("ROOT") is None:
-        raise UnsupportedError(f"{name} is not compiled yet, which needs {compiler} and the package ROOT")
-
-
-def _found(name: str) -> Path | None:
-    return next((place / name for place in PLACES if (place / name).exists()), None)
+    told: str = compiled.program(path_of(name))
+    return told
 
 
 def identify(way: Way) -> Answer:
     """Say what this is."""
-    check(way.program)
+    compiled.check(path_of(way.program))
     return {"name": WAY, "versions": versions("root"), "can": ["read", "strategy:auto", *way.can]}
 
 

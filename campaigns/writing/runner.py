@@ -15,12 +15,17 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import data
 
 from arrowroot_lab.runners.process_line import UnsupportedError, serve
+
+#: It stands in another directory than this program, and in no package where there is no clone.
+compiled = SimpleNamespace(**run_path(str(Path(__file__).resolve().parents[1] / "programs" / "compiled.py")))
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,22 +37,8 @@ Answer = dict[str, Any]
 
 #: A file system in memory: peers do not sync what they write, so that a disk would compare promises.
 IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - in directories of their own there
-PROGRAMS = Path(os.environ.get("ARROWROOT_BENCH") or Path.home() / ".cache" / "arrowroot-bench") / "bin"
-EXAMPLES = (
-    Path(os.environ.get("CARGO_TARGET_DIR") or Path(__file__).parents[2] / "target") / "release" / "examples"
-)
 #: Bytes of one call where a file is written as it is.
 PART_BYTES = 1 << 20
-
-
-def program(path: Path) -> str:
-    """Return the path of a program. Raises: UnsupportedError if it was not compiled."""
-    if not path.exists():
-        how = "python -m bench.programs compiles it in a clone of arrowroot, with cargo"
-        if path.parent == PROGRAMS:
-            how = f"{Path(__file__).resolve().parents[1] / 'programs' / 'build.py'} compiles it"
-        raise UnsupportedError(f"{path.name} is not in {path.parent}: {how}")
-    return str(path)
 
 
 def least(repetitions: int, work: Callable[[], object]) -> dict[str, int]:
@@ -148,14 +139,14 @@ def into_memory(asked: Asked) -> Answer:
         asked.columns.directory, asked.layout, asked.objects or "-", asked.codec, asked.threads, asked.repetitions + 1,
         asked.out,
     ]  # fmt: skip
-    return said([program(EXAMPLES / "write_columns"), *words], "".join(columns))
+    return said([compiled.program(compiled.EXAMPLES / "write_columns"), *words], "".join(columns))
 
 
 def limit(asked: Asked) -> Answer:
     """The compression of the very buffers of the file that the writer's crate makes."""
     into_memory(asked)
     words = [asked.out, "T", asked.codec, asked.threads, asked.repetitions + 1]
-    told = said([program(EXAMPLES / "write_limit"), *words])
+    told = said([compiled.program(compiled.EXAMPLES / "write_limit"), *words])
     passed = {
         key.removeprefix("with_pass_"): told[key]
         for key in ("with_pass_wall_ns", "with_pass_cpu_ns")
@@ -171,7 +162,7 @@ def by_root(asked: Asked) -> Answer:
         "engine": WRITER.removeprefix("root-"), "format": asked.layout, "compression": asked.codec,
         "threads": asked.threads, "repetitions": asked.repetitions, "out": str(asked.out),
     }  # fmt: skip
-    return said([program(PROGRAMS / "write_columns")], json.dumps(job))
+    return said([compiled.program(compiled.PROGRAMS / "write_columns")], json.dumps(job))
 
 
 def by_uproot(asked: Asked) -> Answer:
@@ -194,9 +185,11 @@ WRITERS: dict[str, Callable[[Asked], Answer]] = {
 
 #: What was compiled for a writer: without it there is none.
 COMPILED = {
-    "arrowroot-memory": (EXAMPLES / "write_columns",), "limit": (EXAMPLES / "write_columns", EXAMPLES / "write_limit"),
-    "root-ttree": (PROGRAMS / "write_columns",), "root-rntuple": (PROGRAMS / "write_columns",),
-    "root-rntuple-parallel": (PROGRAMS / "write_columns",),
+    "arrowroot-memory": (compiled.EXAMPLES / "write_columns",),
+    "limit": (compiled.EXAMPLES / "write_columns", compiled.EXAMPLES / "write_limit"),
+    **dict.fromkeys(
+        ("root-ttree", "root-rntuple", "root-rntuple-parallel"), (compiled.PROGRAMS / "write_columns",)
+    ),
 }  # fmt: skip
 
 
@@ -207,7 +200,7 @@ def identify(_: Job) -> Answer:
     from arrowroot_lab.runners import arrowroot_runner, root_runner
 
     for path in COMPILED.get(WRITER, ()):
-        program(path)
+        compiled.check(path)
     if WRITER.startswith("root"):
         versions = {"ROOT": root_runner.version_of_wheel()}
     elif WRITER == "uproot":

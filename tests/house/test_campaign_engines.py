@@ -152,6 +152,8 @@ def test_a_program_that_was_not_compiled_is_no_failure(monkeypatch, tmp_path):
         SkippedError, match="limit_read is not compiled yet, which needs no-such-compiler and"
     ):
         asked("reading/native.py", "limit", {}, "identify")
+    with pytest.raises(SkippedError, match="write_columns is not compiled yet, which needs no-such-compiler"):
+        asked("writing/runner.py", "root-ttree", {}, "identify")
 
 
 def test_the_version_of_root_is_its_own_and_not_that_of_its_wheel(tmp_path):

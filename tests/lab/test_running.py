@@ -349,15 +349,13 @@ def test_what_was_asked_for_and_is_not_here_is_told_by_plan_and_run_and_exits_wi
         raise NotInstalledError(f"{name} is not installed: apt install {package}")
 
     monkeypatch.setattr("arrowroot_servers.nginx.find_program", not_here)
-    made = '[dataset.made]\nscript = "make.py"\ntable = "T"\nneeds = ["python3", "json", "no_such_thing"]\n'
+    made = '[dataset.made]\nscript = "make.py"\ntable = "T"\nneeds = ["json", "./make.py", "no_such_thing"]\n'
     path = campaign(
         engine("simple", can="read") + '[engine.missing]\ncommand = ["/no/such/program"]\n',
         storages=LOCAL + '[storage.web]\nkind = "http"\n' + made,
         workloads='[workload.all]\ncolumns = ["x"]\n[workload.order]\norder = "entry"\n', repeats=1,
     )  # fmt: skip
-    program = (
-        '[engine.program]\n[workload.p]\nkind = "program"\ncommand = ["true"]\nneeds = ["no_such_thing"]\n'
-    )
+    program = '[engine.program]\n[workload.p]\nkind = "program"\ncommand = ["true"]\nneeds = ["true", "../no/such"]\n'
     apart = (
         '[[exclude]]\nengine = "program"\nworkload = ["all", "order"]\n'
         '[[exclude]]\nengine = ["simple", "missing"]\nworkload = "p"\n'
@@ -373,7 +371,8 @@ def test_what_was_asked_for_and_is_not_here_is_told_by_plan_and_run_and_exits_wi
         "cannot run program: No such file or directory": 4,
         "storage web: nginx is not installed: apt install nginx-light": 1,
         f"{of_script} {sys.executable}": 8,
-        f"workload p: its command {of_script.partition(' script ')[2]} {sys.executable}": 2,
+        f"the workload's command needs ../no/such, which is not there, seen from {path.parent.resolve()}: this "
+        "campaign is run in a clone of its repository": 2,
     }
     for _ in range(2):  # the second run has known all of it, and says so once more
         assert main(["plan", str(path), "--no-predict", *database]) == 0

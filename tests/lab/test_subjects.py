@@ -36,6 +36,16 @@ def test_a_glob_chooses_by_names_alone_and_a_key_by_four_digits_or_more(campaign
         assert [one.result.case_id for one in prepared(path, tmp_path, chosen=(right,)).subjects] == [key]
 
 
+def test_a_dataset_of_which_no_case_is_chosen_is_not_made(campaign, tmp_path):
+    (tmp_path / "make.py").write_text("raise SystemExit('it was made')\n")
+    path = campaign(engine("a"), top='[dataset.other]\nscript = "make.py"\ntable = "T"\n', storages=LOCAL)
+    chosen = prepared(path, tmp_path, chosen=("numbers / *",))
+    assert {case.dataset.name for case in chosen.cases} == {"numbers"}
+    assert chosen.failures == []
+    (failure,) = prepared(path, tmp_path).failures
+    assert "it was made" in failure
+
+
 def test_the_command_of_a_result_repeats_its_version_alone(campaign, tmp_path):
     path = campaign('[engine.uproot]\nversions = ["5.3.0", "5.7.0"]\n', workloads="[workload.all]\n")
     both = prepared(path, tmp_path).decided

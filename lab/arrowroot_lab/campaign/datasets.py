@@ -69,14 +69,23 @@ def find(campaign: Campaign, dataset: Dataset) -> FoundDataset | None:
     return FoundDataset(dataset, files, identity) if identity else None
 
 
-def check_needs(what: str, needs: Sequence[str]) -> None:
-    """Raise MissingError if a program or a module of Python that something needs is not on this machine."""
+def check_needs(campaign: Campaign, what: str, needs: Sequence[str]) -> None:
+    """Raise MissingError if a program, a module of Python or a path that something needs is not on this machine.
+
+    needs: names; with a slash they are paths, from the directory of the campaign
+    """
     usual = os.environ.get("PATH", os.defpath)
     path = os.pathsep.join(
         (str(Path(sys.executable).parent), usual, "/usr/sbin")
     )  # where Debian keeps servers
     for name in needs:
-        if shutil.which(name, path=path) is None and (not name.isidentifier() or find_spec(name) is None):
+        if "/" in name:
+            if not (campaign.path.parent / name).exists():
+                raise MissingError(
+                    f"{what} needs {name}, which is not there, seen from {campaign.path.parent.resolve()}: this "
+                    "campaign is run in a clone of its repository"
+                )
+        elif shutil.which(name, path=path) is None and (not name.isidentifier() or find_spec(name) is None):
             raise MissingError(
                 f"{what} needs {name}, which is no program on the PATH, and no module of {sys.executable}"
             )
@@ -136,7 +145,7 @@ def _follow(campaign: Campaign, dataset: Dataset, recipe: Recipe) -> list[Path]:
         for path in directory.parent.glob(f"{directory.name}.making-*"):
             shutil.rmtree(path, ignore_errors=True)
         if not _made(directory):
-            check_needs(f"dataset {dataset.name}: its script", dataset.needs)
+            check_needs(campaign, f"dataset {dataset.name}: its script", dataset.needs)
             making = Path(tempfile.mkdtemp(prefix=f"{directory.name}.making-", dir=directory.parent))
             try:
                 command = filled(recipe.command, directory=str(making), table=dataset.table)

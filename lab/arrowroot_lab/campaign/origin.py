@@ -56,8 +56,8 @@ class Origin:
     def fetched(self) -> tuple[Path, Origin]:
         """Return the campaign's file among those of its commit, and this with the commit as its name.
 
-        Raises: RequestError if the site does not trust the repository; LabError if it cannot be read, if it has no such
-            commit or file, or if the commit has what is not written here.
+        Raises: RequestError if the site does not trust the repository, or the commit has no such file; LabError if it
+            cannot be read, if it has no such commit, or if the commit has what is not written here.
         """
         _check_trust(self.repository)
         place = cache_directory() / "repositories" / f"{key_of(str(self.repository))}-campaigns"

@@ -10,9 +10,9 @@ from __future__ import annotations
 import platform
 import re
 import sys
-import sysconfig
 import tempfile
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +53,10 @@ def root() -> Any:
 
 def version_of_wheel() -> str:
     """Return ROOT's own version, as 6.40.00, without importing it: that of its wheel says nothing to people."""
-    text = Path(sysconfig.get_path("purelib"), "ROOT", "include", "ROOT", "RVersion.hxx").read_text(
-        encoding="utf-8"
-    )
+    found = find_spec("ROOT")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("No module named 'ROOT'")
+    text = (Path(found.origin).parent / "include" / "ROOT" / "RVersion.hxx").read_text(encoding="utf-8")
     major, minor, patch = map(int, re.findall(r"#define ROOT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
     return f"{major}.{minor:02d}.{patch:02d}"
 

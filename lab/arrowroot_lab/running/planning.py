@@ -220,7 +220,8 @@ def _judge_without_data(one: Planned, preparation: Preparation, engines: _Engine
     """Say what a run would do with a case whose dataset is made first."""
     one.state, one.reason = "to measure", "its dataset is made first"
     try:
-        datasets.check_needs(f"dataset {one.case.dataset.name}: its script", one.case.dataset.needs)
+        dataset = one.case.dataset
+        datasets.check_needs(preparation.campaign, f"dataset {dataset.name}: its script", dataset.needs)
         preparation.check_here(one.case)
     except SkippedError as error:
         if one.case.engine.called() not in engines.to_make:

@@ -185,7 +185,7 @@ class Preparation:
         prepared = Prepared()
         found: dict[str, FoundDataset | LabError] = {}
         for case in cases(self.campaign):
-            if self.only is not None and case.label() not in self.only:
+            if (self.only is not None and case.label() not in self.only) or not self._may_be_chosen(case):
                 continue
             name = case.dataset.name
             if name not in found:
@@ -201,7 +201,7 @@ class Preparation:
                         prepared.failures.append(str(error))
             there = found[name]
             if isinstance(there, LabError):
-                if isinstance(there, MissingError) and self._may_be_chosen(case):
+                if isinstance(there, MissingError):
                     prepared.missing[str(there)] += 1
                 continue
             document = case_document(case, there.identity)
@@ -237,12 +237,12 @@ class Preparation:
             raise SkippedError(reason)
 
     def _check_machine(self, case: Case) -> None:
-        datasets.check_needs(f"workload {case.workload.name}: its command", case.workload.needs)
+        datasets.check_needs(self.campaign, "the workload's command", case.workload.needs)
         if self.campaign.mode == "real":  # else a prediction may be all that is wanted
             check_here(case.storage)
 
     def _may_be_chosen(self, case: Case) -> bool:
-        """True if a case without a dataset, and so without a key, may be one that is chosen."""
+        """True if a case may be one that is chosen: what is told by its dataset, its key, may be any."""
         return not self.chosen or any(
             fnmatchcase(case.label(), glob) or _KEY.fullmatch(glob) for glob in self.chosen
         )
