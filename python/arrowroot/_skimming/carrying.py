@@ -174,10 +174,10 @@ def has_only_trees(found: Any) -> bool:
     return isinstance(found, ObjectList) and all(isinstance(item, Tree) for item in found)
 
 
-def sums_of(file: File, names: Sequence[str]) -> dict[str, float]:
+def sums_of(file: File, names: Sequence[str], *, are_asked: bool) -> dict[str, float]:
     """Return the sums of columns, "TREE:COLUMN", that a file has; integers stay such.
 
-    Raises: InvalidRequestError for a column that is no number in each entry.
+    Raises: InvalidRequestError for a column that is no number in each entry or, if a user named it, is not there.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -187,6 +187,9 @@ def sums_of(file: File, names: Sequence[str]) -> dict[str, float]:
         path, _, column = name.rpartition(":")
         tree = file.get(path)
         if not isinstance(tree, Tree) or not tree.has_branch(column):
+            if are_asked:
+                lacks = f"column {column!r} in {path!r}" if isinstance(tree, Tree) else f"tree {path!r}"
+                raise InvalidRequestError(f"sums: {file.url}: there is no {lacks}")
             continue
         values = tree.to_arrow([column]).column(0)
         if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):

@@ -236,6 +236,36 @@ impl<'a> Block<'a> {
     }
 }
 
+/// Checks what the payload of a record says of itself without unpacking it: the sizes of its blocks, and the checksums that LZ4's
+/// have. `object_bytes`: of the object, as the key says.
+///
+/// # Errors
+/// As [`Decompressor::decompress`].
+pub fn check_packed(stored: &[u8], object_bytes: usize) -> Result<()> {
+    if stored.len() >= object_bytes {
+        return Ok(());
+    }
+    let (mut position, mut filled) = (0, 0);
+    while filled < object_bytes {
+        let block = Block::parse(&stored[position..], position)?;
+        if block.uncompressed_bytes == 0 || block.uncompressed_bytes > object_bytes - filled {
+            let what = format!(
+                "a {} block of {} uncompressed bytes, where {} are to come",
+                block.algorithm,
+                block.uncompressed_bytes,
+                object_bytes - filled
+            );
+            return Err(Error::corrupt(position, what));
+        }
+        if block.algorithm == Algorithm::Lz4 {
+            checked_lz4(block.data).map_err(|what| Error::corrupt(position, format!("lz4 block: {what}")))?;
+        }
+        filled += block.uncompressed_bytes;
+        position += BLOCK_HEADER_BYTES + block.data.len();
+    }
+    Ok(())
+}
+
 /// Unpacks payloads. It keeps the state of its libraries, so have one for each thread.
 #[derive(Default)]
 pub struct Decompressor {
@@ -341,7 +371,8 @@ fn deflate_message(error: libdeflater::DecompressionError) -> String {
     .to_owned()
 }
 
-fn lz4(data: &[u8], out: &mut [u8]) -> Result<usize, String> {
+/// The data of a block behind its checksum, which is right.
+fn checked_lz4(data: &[u8]) -> Result<&[u8], String> {
     let Some((stored, data)) = data.split_first_chunk::<LZ4_CHECKSUM_BYTES>() else {
         return Err("too short for its checksum".to_owned());
     };
@@ -349,6 +380,11 @@ fn lz4(data: &[u8], out: &mut [u8]) -> Result<usize, String> {
     if stored != computed {
         return Err(format!("its checksum should be {stored:016x} and is {computed:016x}"));
     }
+    Ok(data)
+}
+
+fn lz4(data: &[u8], out: &mut [u8]) -> Result<usize, String> {
+    let data = checked_lz4(data)?;
     let expected = i32::try_from(out.len()).map_err(|_| "larger than 2 GiB".to_owned())?;
     lz4::block::decompress_to_buffer(data, Some(expected), out)
         .map_err(|_| "the data is not valid LZ4, or holds more".to_owned())

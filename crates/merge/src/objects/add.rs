@@ -8,14 +8,20 @@ use arrowroot::{File, FileKey};
 use arrowroot_file::format_error;
 
 use super::layout::{Group, Layout, MemberSpan, Number, Role};
+use super::walk::EMPTY_LIST_BYTES;
 use super::worker::Worker;
 use crate::error::Result;
 use crate::merging::{Merged, Merging, Names, Origin, Output};
 use crate::rules::Rule;
 
-/// `fSumw2` has no numbers where all weights were 1: it is the contents then.
-const SUMS_OF_SQUARES: &str = "fSumw2";
-const CONTENTS: &str = "contents";
+/// Sums of squares of weights that have no numbers where all weights were 1, and what they are then. Source: `TH1::Sumw2`,
+/// `TProfileHelper::Sumw2` (ROOT 6.40).
+const SUMS_OF_SQUARES: [(&str, &str); 2] = [("fSumw2", "contents"), ("fBinSumw2", "fBinEntries")];
+const FUNCTIONS: &str = "fFunctions";
+/// `TParameter::kIsConst`: all that were merged had one value.
+const IS_CONSTANT: u32 = 1 << 21;
+/// Byte counts have this bit, and 30 bits of a number.
+const BYTE_COUNT: u32 = 1 << 30;
 /// The statistics. They are 0 where bins were set, not filled, and ROOT computes them of the bins when asked for.
 const STATISTICS: &str = "fTsum";
 
@@ -37,6 +43,8 @@ enum Staged {
     /// It is stored just as the sum.
     Like(Vec<u8>),
     Other(Sum),
+    /// It has sums of squares that the sum lacked, which has them here.
+    Grown(Sum, Sum),
 }
 
 /// An object: its bytes, and where its numbers are.
@@ -90,7 +98,8 @@ impl Sum {
                 Role::Same if found.is_some_and(|found| found != own) => {
                     return Err(format!("{} differs from that of the inputs before: it cannot be added", span.path));
                 }
-                Role::Add(_) if found.is_none_or(|found| found.len() != own.len()) && span.path != SUMS_OF_SQUARES => {
+                Role::Add(_) if found.is_none() && stands_for(&span.path).is_some() => {}
+                Role::Add(_) if found.is_none_or(|found| found.len() != own.len()) => {
                     return Err(format!("it has other {} than the inputs before: it cannot be added", span.path));
                 }
                 _ => {}
@@ -144,13 +153,84 @@ impl Sum {
                 own.fill(0);
             } else if let Some(from) = other.span(path) {
                 add_numbers(*number, own, &other.object[from.range.clone()]);
-            } else if path == SUMS_OF_SQUARES
-                && let Some(contents) = contents(&other.object, &other.layout)
-            {
-                add_numbers(Number::Float64, own, &contents);
+            } else if let Some(squares) = stands_for(path).and_then(|from| other.squares(from)) {
+                add_numbers(Number::Float64, own, &squares);
             }
         }
     }
+
+    /// The sums of squares of weights that are all 1, made of the numbers of bins.
+    fn squares(&self, from: &str) -> Option<Vec<u8>> {
+        let span = self.span(from)?;
+        let Role::Add(number) = span.role else { return None };
+        let bins = self.object[span.range.clone()].chunks_exact(number.n_bytes());
+        Some(bins.flat_map(|bin| as_f64(number, bin).abs().to_be_bytes()).collect())
+    }
+
+    /// The same with the sums of squares that another one has and it lacks; `None` if there are none.
+    ///
+    /// # Errors
+    /// If there are some, and it cannot have them.
+    fn grown(&self, other: &Sum, input: &File, worker: &mut Worker) -> Result<Option<Sum>, String> {
+        let mut grown: Option<Sum> = None;
+        for (path, from) in SUMS_OF_SQUARES {
+            if self.span(path).is_some() || other.span(path).is_none() {
+                continue;
+            }
+            let mut made = || {
+                let object = grown.as_ref().unwrap_or(self).with_array(path, &self.squares(from)?)?;
+                let (class, key_bytes) = (&self.key.class_name, self.key.key_bytes.into());
+                let layout = worker.layouts.of(class, &object, key_bytes, input.streamer_infos().ok()?).ok()?;
+                Some(Sum { key: self.key.clone(), object, layout })
+            };
+            let what = || {
+                format!(
+                    "it has sums of squares of weights ({path}), and the inputs before have none: it is not added yet, \
+                     unless it comes first"
+                )
+            };
+            grown = Some(made().ok_or_else(what)?);
+        }
+        Ok(grown)
+    }
+
+    /// Its bytes with numbers in an array that has none; `None` if what follows may count on where it is.
+    fn with_array(&self, path: &str, numbers: &[u8]) -> Option<Vec<u8>> {
+        let (_, at) = self.layout.empty.iter().find(|(known, _)| known == path)?;
+        let has_objects = |span: &MemberSpan| {
+            span.range.start >= *at && span.path.ends_with(FUNCTIONS) && span.range.len() > EMPTY_LIST_BYTES
+        };
+        if numbers.is_empty() || self.layout.spans.iter().any(has_objects) {
+            return None;
+        }
+        let (before, behind) = (self.object.get(..at.checked_sub(4)?)?, self.object.get(*at..)?);
+        let n_numbers = u32::try_from(numbers.len() / Number::Float64.n_bytes()).ok()?;
+        let mut object = [before, &n_numbers.to_be_bytes(), numbers, behind].concat();
+        for count in self.layout.counts.iter().filter(|count| count.start < *at && count.end >= *at) {
+            let n_bytes = u32::try_from(count.end + numbers.len() - (count.start + 4)).ok()?;
+            object.get_mut(count.start..count.start + 4)?.copy_from_slice(&(n_bytes | BYTE_COUNT).to_be_bytes());
+        }
+        Some(object)
+    }
+
+    /// Forgets that a parameter had the same value in all inputs, if another one has another value.
+    fn compare_constants(&mut self, other: &[u8], layout: &Layout) {
+        let value = |layout: &Layout| layout.span("fVal").map(|span| span.range.clone());
+        let (Some(own), Some(others), Some(&at)) = (value(&self.layout), value(layout), self.layout.bits.first())
+        else {
+            return;
+        };
+        if self.object.get(own) != other.get(others)
+            && let Some(bytes) = self.object.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<4>())
+        {
+            *bytes = (u32::from_be_bytes(*bytes) & !IS_CONSTANT).to_be_bytes();
+        }
+    }
+}
+
+/// The numbers that sums of squares are where all weights are 1.
+fn stands_for(path: &str) -> Option<&'static str> {
+    SUMS_OF_SQUARES.iter().find(|(squares, _)| *squares == path).map(|(_, from)| *from)
 }
 
 /// A histogram in bytes.
@@ -175,14 +255,6 @@ fn is_statistic(path: &str) -> bool {
     path.rsplit('.').next().is_some_and(|name| name.starts_with(STATISTICS))
 }
 
-/// The contents of the bins as `fSumw2` has them.
-fn contents(object: &[u8], layout: &Layout) -> Option<Vec<u8>> {
-    let span = layout.span(CONTENTS)?;
-    let Role::Add(number) = span.role else { return None };
-    let bins = object[span.range.clone()].chunks_exact(number.n_bytes());
-    Some(bins.flat_map(|bin| as_f64(number, bin).to_be_bytes()).collect())
-}
-
 impl Merging for Added {
     fn needs_object(&self) -> bool {
         true
@@ -199,12 +271,10 @@ impl Merging for Added {
                     return Ok(());
                 }
                 sum.check(&other).map_err(|what| self.names.mismatch(input, what))?;
-                if sum.span(SUMS_OF_SQUARES).is_none() && other.span(SUMS_OF_SQUARES).is_some() {
-                    let what = "it has sums of squares of weights (Sumw2), and the inputs before have none: it is not added \
-                                yet, unless it comes first";
-                    return Err(self.names.unsupported(input, what));
+                match sum.grown(&other, input, worker).map_err(|what| self.names.unsupported(input, what))? {
+                    Some(grown) => Staged::Grown(grown, other),
+                    None => Staged::Other(other),
                 }
-                Staged::Other(other)
             }
             None => Staged::Other(Sum::of(input, key, object, worker)?),
         });
@@ -216,12 +286,20 @@ impl Merging for Added {
             (_, None) => return Ok(()),
             (Some(sum), Some(Staged::Like(object))) => {
                 if !sum.is_constant() {
+                    sum.compare_constants(&object, &Arc::clone(&sum.layout));
                     sum.add_like(&object);
                 }
             }
-            (Some(sum), Some(Staged::Other(other))) => sum.add(&other),
+            (Some(sum), Some(Staged::Other(other))) => {
+                sum.compare_constants(&other.object, &other.layout);
+                sum.add(&other);
+            }
+            (Some(sum), Some(Staged::Grown(grown, other))) => {
+                *sum = grown;
+                sum.add(&other);
+            }
             (None, Some(Staged::Other(first))) => self.sum = Some(first),
-            (None, Some(Staged::Like(_))) => {}
+            (None, Some(Staged::Like(_) | Staged::Grown(..))) => {}
         }
         self.n_inputs += 1;
         Ok(())
@@ -266,6 +344,7 @@ fn add_numbers(number: Number, own: &mut [u8], other: &[u8]) {
         };
     }
     match number {
+        Number::Bool => add!(u8, 1, |a: u8, b: u8| u8::from(a | b != 0)),
         Number::Int8 => add!(i8, 1, i8::saturating_add),
         Number::Int16 => add!(i16, 2, i16::saturating_add),
         Number::Int32 => add!(i32, 4, i32::saturating_add),
@@ -280,6 +359,7 @@ fn add_numbers(number: Number, own: &mut [u8], other: &[u8]) {
 fn as_f64(number: Number, bin: &[u8]) -> f64 {
     let read = || {
         Some(match number {
+            Number::Bool => f64::from(u8::from(*bin.first()? != 0)),
             Number::Int8 => f64::from(i8::from_be_bytes(*bin.first_chunk()?)),
             Number::Int16 => f64::from(i16::from_be_bytes(*bin.first_chunk()?)),
             Number::Int32 => f64::from(i32::from_be_bytes(*bin.first_chunk()?)),

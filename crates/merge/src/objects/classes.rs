@@ -10,7 +10,7 @@ pub(crate) fn is_graph(class: &str) -> bool {
 /// True if objects of a class are parameters whose values are added.
 pub(crate) fn is_parameter(class: &str) -> bool {
     let kind = class.strip_prefix("TParameter<").and_then(|rest| rest.strip_suffix('>'));
-    kind.is_some_and(|kind| matches!(kind, "int" | "long" | "Long64_t" | "float" | "double"))
+    kind.is_some_and(|kind| matches!(kind, "bool" | "int" | "long" | "Long64_t" | "float" | "double"))
 }
 
 /// True if objects of a class are histograms or profiles, whose numbers can be found.
@@ -79,7 +79,8 @@ pub(crate) fn vector_of(class: &str) -> Option<Number> {
 /// The number of a type code, if it can be added, and its bytes in a file.
 pub(crate) fn basic(code: i32) -> Option<(Option<Number>, usize)> {
     Some(match code {
-        1 | 11 | 18 => (None, 1),
+        1 | 11 => (None, 1),
+        18 => (Some(Number::Bool), 1),
         2 | 12 => (None, 2),
         3 | 6 => (Some(Number::Int32), 4),
         13 | 15 => (None, 4),

@@ -36,6 +36,8 @@ pub(crate) enum Role {
 /// A type of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
+    /// True if any is.
+    Bool,
     Int8,
     Int16,
     Int32,
@@ -47,7 +49,7 @@ pub(crate) enum Number {
 impl Number {
     pub(crate) fn n_bytes(self) -> usize {
         match self {
-            Number::Int8 => 1,
+            Number::Bool | Number::Int8 => 1,
             Number::Int16 => 2,
             Number::Int32 | Number::Float32 => 4,
             Number::Int64 | Number::Float64 => 8,
@@ -87,6 +89,8 @@ pub(crate) struct Layout {
     pub(crate) lengths: Vec<Range<usize>>,
     /// Where bits of `TObject`s are.
     pub(crate) bits: Vec<usize>,
+    /// Arrays without numbers, by their paths: where those would be.
+    pub(crate) empty: Vec<(String, usize)>,
     /// Structure and lengths, in few ranges.
     fixed: Vec<Range<usize>>,
     /// The spans of [`Role::Same`].

@@ -56,8 +56,12 @@ impl Merging for Stored {
 
     fn read(&mut self, input: &File, key: &FileKey, stored: &[u8], worker: &mut Worker) -> Result<()> {
         let key = &key.key;
+        if self.n_inputs > 0 && self.rule == Rule::First {
+            return Ok(());
+        }
+        // That it can be unpacked says that it is whole.
+        let object = input.unpack_by(&mut worker.decompressor, key, stored)?;
         if self.rule == Rule::Unique {
-            let object = input.unpack_by(&mut worker.decompressor, key, stored)?;
             match &self.object {
                 Some(first) if self.n_inputs > 0 && *first != object => {
                     return Err(self

@@ -22,7 +22,7 @@ const IS_AVERAGE: u32 = 1 << 18;
 /// `TParameter::kMultiply` to `kLast`: those are merged in other ways.
 const OTHER_THAN_SUMS: u32 = 0b11111 << 16;
 /// A `TList` with nothing in it behind a pointer takes so many bytes, with its class and an empty name.
-const EMPTY_LIST_BYTES: usize = 35;
+pub(super) const EMPTY_LIST_BYTES: usize = 35;
 /// The versions of lists from which on they have a name.
 const LIST_VERSION: u16 = 5;
 const ARRAY_VERSION: u16 = 3;
@@ -104,6 +104,9 @@ impl<'a> Walk<'a> {
         if let Some(number) = array_of(class) {
             let n_bytes = self.cursor.count(number.n_bytes())? * number.n_bytes();
             self.push(start..self.cursor.position(), Role::Structure, "");
+            if n_bytes == 0 {
+                self.layout.empty.push((path.to_owned(), self.cursor.position()));
+            }
             let role = match path.rsplit('.').next() {
                 Some("fXbins") => Role::Same,
                 Some("fContour") => Role::Keep,

@@ -1,7 +1,7 @@
 //! Copying the baskets of an input.
 
 use arrowroot::File;
-use arrowroot::format::codec::{Compressor, Decompressor};
+use arrowroot::format::codec::{Compressor, Decompressor, check_packed};
 use arrowroot::format::container::KeyHead;
 use arrowroot::format::tree::{
     BasketHead, Branch, BranchId, EmbeddedBasket, TreeRecord, append_entry_offsets, append_entry_sizes,
@@ -138,6 +138,9 @@ impl Copying {
                     );
                     return Err(in_tree(arrowroot::format::Error::corrupt(0, what).at(job.offset)).into());
                 }
+                let payload = record.get(head.key_bytes as usize..).unwrap_or_default();
+                check_packed(payload, head.payload_bytes as usize)
+                    .map_err(|error| in_tree(error.placed(head.payload_place(job.offset))))?;
                 let (branch, number) = (&mut branches[job.branch], first_numbers[job.branch] + job.number);
                 let is_held = branch.holds(head.stored_bytes, head.payload_bytes);
                 let held = is_held.then(|| HeldBasket::of(number, &head, record, &mut decompressor)).transpose();

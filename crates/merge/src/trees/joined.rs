@@ -23,6 +23,8 @@ use crate::merging::Merged;
 /// Bytes of a basket and of a branch in a record, about, without names.
 const BASKET_BYTES: u64 = 24;
 const BRANCH_BYTES: u64 = 250;
+/// `TBranch::kDoNotUseBufferMap`: no entry has objects that are named by where they are. Set in a branch without entries.
+const DO_NOT_USE_BUFFER_MAP: u32 = 1 << 22;
 /// So many bytes of small baskets wait for those of inputs to come.
 const MAX_HELD_BYTES: usize = 64 << 20;
 /// Byte counts have 30 bits.
@@ -242,6 +244,10 @@ impl Joined {
             known.basket_bytes = known.basket_bytes.max(branch.basket_bytes);
             known.n_entry_offsets = known.n_entry_offsets.max(branch.n_entry_offsets);
             known.entry_end = known.entry_end.max(branch.entry_end);
+            // Objects in one input's entries refer to each other, and readers forget them behind each entry.
+            if branch.n_entries > 0 && known.bits & !branch.bits & DO_NOT_USE_BUFFER_MAP != 0 {
+                known.bits &= !DO_NOT_USE_BUFFER_MAP;
+            }
             if known.io_features != branch.io_features {
                 known.io_features |= branch.io_features;
             }
