@@ -305,6 +305,30 @@ def test_types_that_are_read_are_written_again(path: str, tmp_path: Path) -> Non
             assert other["t"].to_arrow().schema.equals(one["t"].to_arrow().schema, check_metadata=True)
 
 
+def test_unions_with_missing_alternatives_come_back_in_whatever_holds_them(tmp_path: Path) -> None:
+    kinds, places = pa.array([0, 1, 0, 1], pa.int8()), pa.array([0, 0, 1, 1], pa.int32())
+    unions = pa.UnionArray.from_dense(kinds, places, [pa.array([1, 2], I32), pa.array([None, "b"])])
+    item, ends = required(unions.type), [0, 3, 4]
+    columns = {
+        "list": pa.ListArray.from_arrays(ends, unions, type=pa.list_(item)),
+        "large": pa.LargeListArray.from_arrays(ends, unions, type=pa.large_list(item)),
+        "fixed": pa.FixedSizeListArray.from_arrays(unions, type=pa.list_(item, 2)),
+        "view": pa.ListViewArray.from_arrays([0, 3], [3, 1], unions, type=pa.list_view(item)),
+        "struct": pa.StructArray.from_arrays([unions[:2]], fields=[item]),
+        "map": pa.MapArray.from_arrays(
+            ends, pa.array([0, 1, 2, 0], I32), unions, type=pa.map_(I32, item.with_name("value"))
+        ),
+    }
+    fields = [required(array.type, name) for name, array in columns.items()]
+    given = pa.table(list(columns.values()), schema=pa.schema(fields))
+    ar.write(f"{tmp_path}/a.root:t", given, layout="rntuple")
+    with ar.open(f"{tmp_path}/a.root") as file:
+        read = file["t"].to_arrow()
+    read.validate(full=True)
+    assert read.schema.equals(given.schema)
+    assert read.to_pylist() == given.to_pylist()
+
+
 def test_a_null_of_a_union_is_none_of_its_alternatives(tmp_path: Path) -> None:
     kinds = pa.array([1, 0, 1, 0], pa.int8())
     given = pa.UnionArray.from_sparse(kinds, [pa.array([5, None, 6, 8]), pa.array(["a", "b", None, "d"])])

@@ -75,6 +75,11 @@ fn takes_bytes(data_type: &ArrowType) -> bool {
     }
 }
 
+/// True for values none of which is missing, though alternatives may be, which the constructors of arrays refuse.
+fn is_required_union(field: &Field) -> bool {
+    !field.is_nullable() && matches!(field.data_type(), ArrowType::Union(..))
+}
+
 type HalfFloat = <Float16Type as ArrowPrimitiveType>::Native;
 
 struct Restoring<'c> {
@@ -150,6 +155,9 @@ impl Restoring<'_> {
                 let lists = array.as_fixed_size_list_opt().filter(|lists| lists.value_length() == *n_items);
                 let lists = lists.ok_or_else(|| self.other_type(array, to))?;
                 let items = self.field(lists.values(), item)?;
+                if is_required_union(item) {
+                    return self.of_data(to.clone(), array.len(), nulls, Vec::new(), &[items]);
+                }
                 let lists =
                     FixedSizeListArray::try_new_with_length(Arc::clone(item), *n_items, items, nulls, array.len());
                 Arc::new(lists.map_err(self.wrong())?)
@@ -312,6 +320,10 @@ impl Restoring<'_> {
         item: &Arc<Field>,
     ) -> Result<ArrayRef> {
         let items = self.field(items, item)?;
+        if is_required_union(item) {
+            let to = GenericListArray::<O>::DATA_TYPE_CONSTRUCTOR(Arc::clone(item));
+            return self.of_data(to, offsets.len() - 1, nulls, vec![offsets.into_inner().into_inner()], &[items]);
+        }
         Ok(Arc::new(GenericListArray::<O>::try_new(Arc::clone(item), offsets, items, nulls).map_err(self.wrong())?))
     }
 
@@ -321,6 +333,10 @@ impl Restoring<'_> {
         let of = |length: usize| O::usize_as(length);
         let sizes: ScalarBuffer<O> = offsets.lengths().map(of).collect();
         let starts: ScalarBuffer<O> = offsets.iter().take(sizes.len()).map(|start| of(start.as_usize())).collect();
+        if is_required_union(item) {
+            let (n_lists, ends) = (sizes.len(), vec![starts.into_inner(), sizes.into_inner()]);
+            return self.of_data(to.clone(), n_lists, nulls, ends, &[items]);
+        }
         let views = GenericListViewArray::<O>::try_new(Arc::clone(item), starts, sizes, items, nulls);
         Ok(Arc::new(views.map_err(self.wrong())?))
     }
@@ -328,15 +344,27 @@ impl Restoring<'_> {
     fn members(&self, members: &StructArray, fields: &Fields) -> Result<StructArray> {
         let columns = members.columns().iter().zip(fields).map(|(column, field)| self.field(column, field));
         let columns = columns.collect::<Result<Vec<_>>>()?;
-        if fields.iter().any(|field| !field.is_nullable() && matches!(field.data_type(), ArrowType::Union(..))) {
-            // A union says by its alternatives what is missing, which `try_new` refuses.
-            let data = ArrayData::builder(ArrowType::Struct(fields.clone())).len(members.len());
-            let data = data.nulls(members.nulls().cloned());
-            let data = data.child_data(columns.iter().map(Array::to_data).collect()).build();
-            return Ok(StructArray::from(data.map_err(self.wrong())?));
+        if fields.iter().any(|field| is_required_union(field)) {
+            let to = ArrowType::Struct(fields.clone());
+            let structs = self.of_data(to, members.len(), members.nulls().cloned(), Vec::new(), &columns)?;
+            return Ok(structs.as_struct().clone());
         }
         StructArray::try_new_with_length(fields.clone(), columns, members.nulls().cloned(), members.len())
             .map_err(self.wrong())
+    }
+
+    /// An array of its parts.
+    fn of_data(
+        &self,
+        to: ArrowType,
+        len: usize,
+        nulls: Option<NullBuffer>,
+        buffers: Vec<Buffer>,
+        children: &[ArrayRef],
+    ) -> Result<ArrayRef> {
+        let data = ArrayData::builder(to).len(len).nulls(nulls).buffers(buffers);
+        let data = data.child_data(children.iter().map(Array::to_data).collect()).build();
+        Ok(make_array(data.map_err(self.wrong())?))
     }
 
     fn malformed(&self, what: &str) -> StoreError {
