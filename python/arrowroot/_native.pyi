@@ -391,7 +391,10 @@ class TableWriter:
     def n_fills(self) -> list[int]:
         """Return how often each buffer was filled from; nothing where entries go to one at a time."""
     def close(self) -> dict[str, int]:
-        """Write what is left, and the metadata. Returns n_entries, n_clusters, stored_bytes, memory_bytes."""
+        """Write what is left, and the metadata.
+
+        Returns n_entries, n_clusters, stored_bytes, memory_bytes, n_packed_clusters, packed_bytes.
+        """
 
 @final
 class FillContext:
@@ -410,6 +413,16 @@ class FillContext:
     def mark_data(self, has_come: bool) -> None:
         """Say that the producer begins to wait for data, or has them."""
     def close(self) -> None: ...
+
+@final
+class Packed:
+    """The clusters of a table that can be copied to one being written, without being unpacked."""
+
+    def __new__(cls, table: Table, writer: TableWriter) -> Self: ...
+    def spans(self) -> list[tuple[int, int, int]]:
+        """Return the first entry of each, the one after the last, and the bytes of its pieces."""
+    def copy(self, first_entry: int) -> bool:
+        """Copy a cluster; False: it has to be written anew."""
 
 @final
 class Merger:

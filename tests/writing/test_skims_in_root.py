@@ -64,3 +64,27 @@ def test_a_skim_has_what_rdataframe_writes(tmp_path, layout):
     with uproot.open(tmp_path / "skim.root") as file:
         read = file["Events"].arrays(COLUMNS)
     assert {name: read[name].tolist() for name in COLUMNS} == snapshot
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+def test_clusters_of_root_are_copied_packed_and_root_reads_them(tmp_path, layout):
+    n_entries, columns = 3000, ["block", "nMuon", "Muon_pt", "x", "v", "word"]
+    root.run(skims_with_root.write_clusters, tmp_path, "in.root", layout == "ttree", 5, n_entries)
+    table = ar.open(tmp_path / "in.root")["Events"].to_arrow(columns)
+    assert len(ar.open(tmp_path / "in.root")["Events"].clusters) == 6
+    blocks, x = (table[name].to_numpy() for name in ("block", "x"))
+    expected = table.filter((blocks != 1) & ((blocks != 3) | (x > 0)))
+    condition = "block != 1 && (block != 3 || x > 0)"
+    made = ar.skim(tmp_path / "in.root", tmp_path / "skim.root", "Events", columns, filter=condition)
+    copied = made.outputs[0].copied
+    assert (copied.n_packed_clusters, copied.n_new_clusters) == (3, 1)
+    numbers = columns[:-1]
+    told = root.run(skims_with_root.told, tmp_path, "skim.root", numbers if layout == "ttree" else columns)
+    assert told["values"] == expected.select(list(told["values"])).to_pydict()
+    found = ar.open(tmp_path / "skim.root")["Events"].to_arrow(columns)
+    assert found.to_pydict() == expected.to_pydict()
+    if layout == "ttree":
+        assert told["counters"] == {"Muon_pt": "nMuon"}
+        of_tree = root.run(skims_with_root.told_of_tree, tmp_path, "skim.root")
+        words = expected["word"].to_pylist()
+        assert of_tree == {"largest": 5, "longest": max(map(len, words)), "words": words}

@@ -54,6 +54,6 @@ pub use scan::{
     PlannedPiece, PlannedWindow, Request, Scan, ScanHandle, Stats,
 };
 pub use table::{
-    BasketSizes, BranchSizes, ColumnPlace, ColumnTypes, Description, MAX_TYPE_BYTES, Recorded, Sizes, Table,
+    BasketSizes, BranchSizes, ColumnPlace, ColumnTypes, Description, MAX_TYPE_BYTES, Physical, Recorded, Sizes, Table,
 };
 pub use tree::{SchemaCounts, Tree, schema_counts};

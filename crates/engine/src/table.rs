@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType as ArrowType, Schema};
 use arrowroot_file::{Error, File, Result};
-use arrowroot_format::tree::{BasketRule, Friend, RecordedIndex, UserInfo};
+use arrowroot_format::rntuple::{Footer, PageList, Schema as NtupleSchema, Slots};
+use arrowroot_format::tree::{BasketRule, Friend, RecordedIndex, TreeRecord, UserInfo};
 
 use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, Request, Scan};
@@ -19,6 +20,12 @@ pub type ColumnTypes = Vec<(Arc<str>, ArrowType)>;
 pub trait Table: Send + Sync {
     /// The file.
     fn file(&self) -> &File;
+
+    /// The metadata of the tree or RNTuple that it is, or that it puts columns together of.
+    ///
+    /// # Errors
+    /// As [`Table::sizes`].
+    fn physical(&self) -> Result<Physical<'_>>;
 
     /// Its path in the file.
     fn path(&self) -> &str;
@@ -184,6 +191,29 @@ pub trait Table: Send + Sync {
         let what = format!("{}:{}: a {} has no attribute sets", self.file().url(), self.path(), self.class_name());
         Err(Error::InvalidRequest { what })
     }
+}
+
+/// The metadata of a table, as its format has them.
+#[derive(Debug, Clone)]
+pub enum Physical<'t> {
+    /// Those of a tree.
+    Tree {
+        /// Its record.
+        record: &'t TreeRecord,
+        /// The bytes that this is in, which know the baskets of a branch.
+        object_data: &'t [u8],
+    },
+    /// Those of an RNTuple.
+    Ntuple {
+        /// Fields and columns.
+        schema: &'t NtupleSchema,
+        /// The columns of its fields, whatever their representations.
+        slots: &'t Slots,
+        /// The footer.
+        footer: &'t Footer,
+        /// The page lists of all cluster groups.
+        lists: Vec<&'t PageList>,
+    },
 }
 
 /// What a table records besides its columns.

@@ -14,13 +14,17 @@ mod merger;
 pub mod merging;
 mod ntuples;
 mod objects;
+mod packed;
 mod provenance;
 mod roster;
 pub mod rules;
+mod span;
 mod trees;
 mod window;
 
 pub use error::{Error, Result};
 pub use merger::{Merger, Report, Settings};
 pub use merging::{Columns, Merged, Merging, Output, Worker};
+pub use packed::Packed;
 pub use rules::{Rule, Rules};
+pub use span::PackedSpan;

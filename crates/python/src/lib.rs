@@ -25,6 +25,7 @@ mod members;
 mod merge;
 mod object;
 mod options;
+mod packed;
 mod patience;
 mod pieces;
 mod protocol;
@@ -77,6 +78,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<writer::PyFileWriter>()?;
     module.add_class::<writer::PyTableWriter>()?;
     module.add_class::<merge::PyMerger>()?;
+    module.add_class::<packed::PyPacked>()?;
     module.add_class::<fill::PyFillContext>()?;
     module.add_class::<incoming::PyIncoming>()?;
     module.add_function(wrap_pyfunction!(column::as_batch, module)?)?;

@@ -30,6 +30,10 @@ impl PyTable {
         PyTable { table }
     }
 
+    pub(crate) fn shared(&self) -> Arc<dyn Table> {
+        Arc::clone(&self.table)
+    }
+
     /// A table that was opened. Warns if it records a schema that cannot be used.
     pub(crate) fn of_opened(py: Python<'_>, opened: Opened) -> PyResult<Self> {
         if let Some(text) = opened.unread_record {

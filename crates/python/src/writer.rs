@@ -385,8 +385,13 @@ impl PyTableWriter {
         Arc::clone(&self.taken().intake)
     }
 
+    /// The table itself; `None` once it is closed.
+    pub(crate) fn shared(&self) -> Arc<Mutex<Option<TableWriter>>> {
+        Arc::clone(&self.table)
+    }
+
     /// Stops the file, as a call was interrupted that goes on, and nobody will know how far.
-    fn give_up(&self, call: &str) {
+    pub(crate) fn give_up(&self, call: &str) {
         if let Some(file) = self.file.upgrade() {
             let what = format!("{call} was interrupted, and given up half way");
             file.queue().stop(Error::InvalidRequest { what });
@@ -528,6 +533,8 @@ impl PyTableWriter {
             told.set_item("n_clusters", written.n_clusters)?;
             told.set_item("stored_bytes", written.stored_bytes)?;
             told.set_item("memory_bytes", written.memory_bytes)?;
+            told.set_item("n_packed_clusters", written.n_packed_clusters)?;
+            told.set_item("packed_bytes", written.packed_bytes)?;
         }
         Ok(told)
     }

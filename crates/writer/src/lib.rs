@@ -49,6 +49,7 @@ pub mod file;
 mod interleavings;
 pub mod ntuple;
 pub mod objects;
+pub mod packed;
 mod pipeline;
 mod pool;
 mod precision;
@@ -68,6 +69,7 @@ pub use contexts::stalls::{ContextReport, Doing, Interval, Stalls};
 pub use contexts::{Checked, ContextSettings, Contexts, Fill, FillContext, Order, Step, Work};
 pub use error::{Error, Result};
 pub use file::{DirectoryId, FileSettings, FileWriter, ROOT_DIRECTORY};
+pub use packed::{PackedBasket, PackedCluster, PackedPage, PackedPieces, StoredAs};
 pub use pipeline::Written;
 pub use queue::{Queue, QueueReport, QueueSettings};
 pub use settings::{

@@ -15,12 +15,17 @@ use crate::column::Column;
 use crate::cutter::{Border, Borders, Compressed, Cutter};
 use crate::error::Result;
 use crate::file::FileWriter;
+use crate::packed::{PackedCluster, StoredAs};
 use crate::queue::{Manner, Place, Producer, Task, Ticket};
 use crate::settings::{Flush, MAX_CLUSTER_BYTES, TableSettings};
 use crate::table_format::{EncodeTask, Encoded, Extension, TableFormat};
 
 /// Clusters that are collected side by side have so much at least, whatever the buffers.
 const MIN_SHARE_BYTES: usize = 1_000_000;
+
+/// Entries that were collected become a cluster before a packed one if they have so many bytes for each column, before
+/// compression: pieces of about 4 kB.
+const SMALL_COLUMN_BYTES: u64 = 8_000;
 
 /// A table of any format that takes values.
 pub(crate) trait Pipeline: Send {
@@ -32,6 +37,15 @@ pub(crate) trait Pipeline: Send {
 
     /// Takes the values of entries that were collected elsewhere.
     fn append_cluster(&mut self, cluster: Cluster) -> Result<()>;
+
+    /// How its metadata will describe it, if it takes packed clusters.
+    fn stored_as(&self) -> Result<Option<StoredAs>>;
+
+    /// True if a packed cluster may come next: nothing is collected, or so much that it is worth pieces of its own.
+    fn is_at_end(&self) -> bool;
+
+    /// Takes a packed cluster behind what was collected.
+    fn append_packed(&mut self, packed: PackedCluster) -> Result<()>;
 
     /// Takes more columns behind those that it has, whose values are their defaults up to now: `columns` are all. Waits until
     /// all clusters are placed.
@@ -65,8 +79,13 @@ pub struct Written {
     pub n_clusters: u64,
     /// Bytes of its baskets or pages in the file.
     pub stored_bytes: u64,
-    /// Bytes of its values before encoding and compression: numbers, bools and texts, and 4 for each text and list.
+    /// Bytes of its values before encoding and compression: numbers, bools and texts, and 4 for each text and list. Those of packed
+    /// clusters are as they are encoded.
     pub memory_bytes: u64,
+    /// The clusters among them that came packed.
+    pub n_packed_clusters: u64,
+    /// The part of `stored_bytes` that is theirs.
+    pub packed_bytes: u64,
 }
 
 /// A table of one format.
@@ -78,10 +97,13 @@ pub(crate) struct TablePipeline<F: TableFormat> {
     borders: Borders,
     /// Where the cluster ends that is being collected, once that was asked.
     border: Option<Border>,
-    /// The clusters that borders may still depend on.
+    /// Clusters that were collected here: borders depend on these alone.
+    n_collected: u64,
+    /// Those that borders may still depend on.
     recent: VecDeque<Recent>,
     written: Written,
     stored_bytes: Arc<AtomicU64>,
+    packed_bytes: Arc<AtomicU64>,
     settings: TableSettings,
     /// Where clusters come in any order: what one of them compressed to.
     latest: Option<Latest>,
@@ -137,9 +159,11 @@ impl<F: TableFormat> TablePipeline<F> {
             border: None,
             format: Arc::new(Mutex::new(format)),
             cutter: Cutter::new(n_columns),
+            n_collected: 0,
             recent: VecDeque::new(),
             written: Written::default(),
             stored_bytes: Arc::default(),
+            packed_bytes: Arc::default(),
             settings: settings.clone(),
             latest: None,
             is_fitted: false,
@@ -161,7 +185,7 @@ impl<F: TableFormat> TablePipeline<F> {
 
     /// What the cluster compressed to that the border of the next one depends on.
     fn compressed(&mut self, manner: &mut Manner<'_>) -> Result<Option<Compressed>> {
-        let Some(number) = self.borders.depends_on(self.written.n_clusters) else { return Ok(None) };
+        let Some(number) = self.borders.depends_on(self.n_collected) else { return Ok(None) };
         while self.recent.front().is_some_and(|recent| recent.cluster < number) {
             self.recent.pop_front();
         }
@@ -187,7 +211,8 @@ impl<F: TableFormat> TablePipeline<F> {
         held: Option<TaskGuard>,
     ) -> Result<Submission> {
         self.borders.ended(cluster.n_entries as u64);
-        let number = self.written.n_clusters;
+        let number = self.n_collected;
+        self.n_collected += 1;
         let cluster = Cluster { first_entry: self.written.n_entries, ..cluster };
         self.written.n_clusters += 1;
         self.written.n_entries += cluster.n_entries as u64;
@@ -282,6 +307,34 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         Ok(())
     }
 
+    fn stored_as(&self) -> Result<Option<StoredAs>> {
+        lock(&self.format).stored_as()
+    }
+
+    fn is_at_end(&self) -> bool {
+        let least = SMALL_COLUMN_BYTES * self.cutter.n_columns() as u64;
+        self.cutter.n_entries() == 0 || self.cutter.n_bytes() >= least
+    }
+
+    fn append_packed(&mut self, packed: PackedCluster) -> Result<()> {
+        let manner = &mut Manner::helping();
+        if self.cutter.n_entries() > 0 {
+            self.end_cluster(manner)?;
+        }
+        let PackedCluster { n_entries, memory_bytes, .. } = packed;
+        self.producer.hold_as(packed.bytes.capacity() as u64, manner)?;
+        let ticket = self.producer.ticket_as(manner)?;
+        let cluster = Cluster { first_entry: self.written.n_entries, n_entries, columns: Vec::new() };
+        self.written.n_clusters += 1;
+        self.written.n_entries += n_entries as u64;
+        self.written.memory_bytes += memory_bytes;
+        self.written.n_packed_clusters += 1;
+        let encoded = lock(&self.format).packed(packed)?;
+        let task: EncodeTask<F::Pieces> = Box::new(|_| Ok(encoded));
+        let (tasks, place) = self.job(cluster, vec![task], (memory_bytes, Arc::clone(&self.packed_bytes)), None);
+        ticket.submit(tasks, place)
+    }
+
     fn extend(&mut self, columns: &[Column], arrow_schema: Option<String>) -> Result<Vec<Option<Check>>> {
         let n_known = self.cutter.n_columns();
         let types = || columns[n_known..].iter().map(Column::data_type);
@@ -356,6 +409,7 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         self.file.queue().wait()?;
         lock(&self.format).finish(&self.file)?;
         self.written.stored_bytes = self.stored_bytes.load(Relaxed);
+        self.written.packed_bytes = self.packed_bytes.load(Relaxed);
         Ok(self.written)
     }
 }

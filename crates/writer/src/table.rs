@@ -14,6 +14,7 @@ use crate::contexts::{ContextSettings, Contexts, MAX_BUFFERS};
 use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter};
 use crate::ntuple::{AttributeSets, NtupleColumn, NtupleFormat, NtupleSettings, attribute_schema};
+use crate::packed::{PackedCluster, StoredAs};
 use crate::pipeline::{Pipeline, TablePipeline, Written};
 use crate::queue::Manner;
 use crate::settings::{
@@ -252,6 +253,35 @@ impl TableWriter {
                 .inspect_err(|error| self.file.queue().stop(error.clone()))?;
             self.n_entries += piece.num_rows() as u64;
         }
+        Ok(())
+    }
+
+    /// How the metadata of the table will describe it, if it takes packed clusters: branches, or fields and columns. `None` for an
+    /// attribute set, a tree with an index or with baskets that are to be full, and a table that is filled through contexts.
+    ///
+    /// # Errors
+    /// If the metadata have no room for it.
+    pub fn stored_as(&self) -> Result<Option<StoredAs>> {
+        if self.contexts.is_some() { Ok(None) } else { lock(&self.pipeline).stored_as() }
+    }
+
+    /// True if a packed cluster may come next. Else so few entries wait that they would make small pieces: what comes next is
+    /// better appended to them.
+    pub fn is_at_end(&self) -> bool {
+        lock(&self.pipeline).is_at_end()
+    }
+
+    /// Takes a cluster whose pieces are packed already, behind the entries before, which end a cluster. May wait as
+    /// [`append`](TableWriter::append) does. Nothing of its values is checked.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] if the record of a tree can list no more baskets; any other error stops the file.
+    pub fn append_packed(&mut self, packed: PackedCluster) -> Result<()> {
+        let n_entries = packed.n_entries as u64;
+        let mut pipeline = lock(&self.pipeline);
+        pipeline.check_room()?;
+        pipeline.append_packed(packed).inspect_err(|error| self.file.queue().stop(error.clone()))?;
+        self.n_entries += n_entries;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use crate::cluster::Cluster;
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::file::FileWriter;
+use crate::packed::{PackedCluster, StoredAs, of_other_format};
 
 /// Encodes and compresses a piece, or several small ones, on any thread.
 pub type EncodeTask<P> = Box<dyn FnOnce(&mut Compressor) -> Result<Encoded<P>> + Send>;
@@ -84,6 +85,23 @@ pub trait TableFormat: Send + Sync + 'static {
         is_last: bool,
         appender: &mut Appender,
     ) -> Result<()>;
+
+    /// How its metadata will describe it, if it takes packed clusters; `None` if it takes none.
+    ///
+    /// # Errors
+    /// If the format has no room for it.
+    fn stored_as(&self) -> Result<Option<StoredAs>> {
+        Ok(None)
+    }
+
+    /// Makes what [`place`](TableFormat::place) takes of a packed cluster, which has the branches or columns that
+    /// [`stored_as`](TableFormat::stored_as) says.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] for pieces of another format, and if the metadata have no room for them.
+    fn packed(&self, _cluster: PackedCluster) -> Result<Encoded<Self::Pieces>> {
+        Err(of_other_format())
+    }
 
     /// The checks of values that its fields do not hold, by column; `None` where one holds all of its type.
     fn checks(&self) -> Vec<Option<Check>> {

@@ -6,6 +6,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
+from arrowroot import _native
 from arrowroot._api.chain import Chain
 from arrowroot._api.column import rows_of
 from arrowroot._api.tree_metadata import TreeMetadata
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Unpack
 
-    from arrowroot import _native
     from arrowroot._api.attributes import AttributeSets
     from arrowroot._api.file import File
     from arrowroot._api.scan import Scan
@@ -525,6 +525,10 @@ class Tree(TreeMetadata):
             n_bytes = options.batch_entries * sum(sizes.get(path, 1.0) for path in paths)
             options = options._replace(batch_bytes=min(LARGEST, max(1, round(n_bytes))))
         return TreeSource(self._native.scan(paths, entries=entries, **options.engine()), self._url)
+
+    def packed_for(self, table: _native.TableWriter) -> _native.Packed:
+        """Return the clusters that can be copied to a table being written without being unpacked; for skims."""
+        return _native.Packed(self._native, table)
 
     def __reduce__(self) -> NoReturn:
         """Raise WrongTypeError: an open file cannot go to another process."""

@@ -60,6 +60,8 @@ class Filtered(NamedTuple):
     with_partners: takes columns and entries, and leaves out the entries that a friend among the columns lacks; returns
         the same object if there are none.
     files: the files that the entries are in; None: all files are open, or the entries are not in order.
+    aside: takes entries out of what is selected, before the other columns are read. It is not asked where each range
+        is a request.
     """
 
     condition: Filter
@@ -70,6 +72,7 @@ class Filtered(NamedTuple):
     with_partners: Callable[[list[str], EntrySet], EntrySet]
     cluster_of: Callable[[int], tuple[int, int]]
     files: Files | None = None
+    aside: Callable[[Iterator[Evaluated]], Iterator[Evaluated]] | None = None
 
     @property
     def range(self) -> tuple[int, int] | None:
@@ -95,12 +98,14 @@ class Filtered(NamedTuple):
         return bisect_right(self.files.first_entries, entry)
 
 
-class _Evaluated(NamedTuple):
+class Evaluated(NamedTuple):
     """A batch of the filter's columns: the rows of the selected entries, and their indices among those to look at."""
 
     n_rows: int
     indices: npt.NDArray[np.int64]
     rows: pa.RecordBatch
+    #: True if what comes behind it is read apart from what comes before.
+    ends_step: bool = False
 
 
 def first_pass(make: Maker, filtered: Filtered, options: Options) -> EnginePass:
@@ -124,7 +129,7 @@ def first_pass(make: Maker, filtered: Filtered, options: Options) -> EnginePass:
         raise
 
 
-def evaluate(source: Source, filtered: Filtered) -> Iterator[_Evaluated]:
+def evaluate(source: Source, filtered: Filtered) -> Iterator[Evaluated]:
     """Draw the first pass, batch by batch. Raises: FilterError for values that cannot be computed with."""
     import numpy as np
 
@@ -144,7 +149,7 @@ def evaluate(source: Source, filtered: Filtered) -> Iterator[_Evaluated]:
             # A batch without columns has only a length.
             chosen = taken(chosen, selected) if kept else chosen.slice(0, len(selected))
         done += rows.num_rows
-        evaluated = _Evaluated(rows.num_rows, indices, chosen)
+        evaluated = Evaluated(rows.num_rows, indices, chosen)
         del rows, chosen, indices, selected  # not ours any more: the next batch is read while they are used
         yield evaluated
         del evaluated
@@ -233,9 +238,10 @@ class FilteredSource:
         self._ahead: tuple[EnginePass, int, int] | None = None
         if self._rest and filtered.range is not None and self._first.max_ranges == 1:
             self._stretch = (0, 0)
-            self._evaluations: Iterator[_Evaluated] = iter(())
+            self._evaluations: Iterator[Evaluated] = iter(())
         else:
-            self._evaluations = evaluate(self._first, filtered)
+            evaluations = evaluate(self._first, filtered)
+            self._evaluations = filtered.aside(evaluations) if filtered.aside else evaluations
         self._ended: list[Cost] = []
         #: Plans of the passes that were read, not only planned.
         self._plans: list[Plan] = []
@@ -296,7 +302,7 @@ class FilteredSource:
 
         if self._is_together:
             return self._read_together()
-        evaluated: list[_Evaluated] = []
+        evaluated: list[Evaluated] = []
         n_selected = 0
         began = 0
         while self._n_wanted is None or n_selected < self._n_wanted:
@@ -318,6 +324,8 @@ class FilteredSource:
                 evaluated.append(one)
                 self._selected.append(one.indices)
                 n_selected += len(one.indices)
+            if one.ends_step:
+                break
         if not evaluated:
             return None
         indices = _joined([one.indices for one in evaluated])

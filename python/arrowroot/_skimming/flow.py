@@ -26,6 +26,28 @@ if TYPE_CHECKING:
     Mask = npt.NDArray[np.bool_]
 
 
+class Waiting:
+    """Which outputs want entries that were selected and not delivered so far."""
+
+    def __init__(self) -> None:
+        self._masks: deque[Mask] = deque()
+
+    def add(self, wanted: Mask) -> None:
+        """Add the next entries, shape (n_outputs, n_entries)."""
+        self._masks.append(wanted)
+
+    def take(self, n_entries: int, n_outputs: int) -> Mask:
+        """Return the same of the next entries that are delivered."""
+        parts = [np.zeros((n_outputs, 0), dtype=np.bool_)]
+        while n_entries:
+            first = self._masks.popleft()
+            parts.append(first[:, :n_entries])
+            if first.shape[1] > n_entries:
+                self._masks.appendleft(first[:, n_entries:])
+            n_entries -= parts[-1].shape[1]
+        return np.concatenate(parts, axis=1)
+
+
 class Flow:
     """All conditions of a skim on one input, as one filter that selects what some output wants and counts the cuts."""
 
@@ -53,8 +75,17 @@ class Flow:
         self.cuts = [start, *(start._replace(name=name) for name, _ in conditions)]
         #: Entries that go to each output.
         self.of_outputs = [start._replace(name=path) for path, _ in outputs]
-        #: Which outputs want the entries that were selected and not delivered so far; shape (n_outputs, n_entries).
-        self._waiting: deque[Mask] = deque()
+        self._waiting = Waiting()
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return len(self._outputs)
+
+    @property
+    def has_waiting(self) -> bool:
+        """True if the outputs want different entries."""
+        return self.n_outputs > 1 and bool(self.columns)
 
     def count_all(self, n_entries: int) -> None:
         """Count entries of an input without conditions, whose columns nobody looks at."""
@@ -80,22 +111,13 @@ class Flow:
         if self.left is not None:
             self.left.count(wanted)
         selected = np.logical_or.reduce(wanted)
-        if len(self._outputs) > 1:
-            self._waiting.append(wanted[:, selected])
+        if self.has_waiting:
+            self._waiting.add(wanted[:, selected])
         return cast("Mask", selected)
 
     def wanted(self, n_entries: int) -> Mask | None:
         """Return which outputs want the next entries that are delivered, shape (n_outputs, n_entries); None: all do."""
-        if len(self._outputs) == 1 or not self.columns:
-            return None
-        parts = [np.zeros((len(self._outputs), 0), dtype=np.bool_)]
-        while n_entries:
-            first = self._waiting.popleft()
-            parts.append(first[:, :n_entries])
-            if first.shape[1] > n_entries:
-                self._waiting.appendleft(first[:, n_entries:])
-            n_entries -= parts[-1].shape[1]
-        return np.concatenate(parts, axis=1)
+        return self._waiting.take(n_entries, self.n_outputs) if self.has_waiting else None
 
 
 def _count(cuts: list[Cut], number: int, passed: Mask, weights: npt.NDArray[np.float64] | None) -> None:

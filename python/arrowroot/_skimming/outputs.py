@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from arrowroot import _native
     from arrowroot._api.file import File
+    from arrowroot._api.tree import Tree
+    from arrowroot._options import Options
     from arrowroot._skimming.ranges import Annotation
     from arrowroot._skimming.tables import InputTable, Style, WrittenAs
+    from arrowroot._skimming.whole import Span
     from arrowroot._writing.attributes import AttributeWriter
     from arrowroot._writing.file import WritableFile
     from arrowroot._writing.table import TableWriter
@@ -35,6 +39,8 @@ class Portion(NamedTuple):
     batch: pa.RecordBatch | None
     #: The number of the output that they go to; None: all of them.
     output: int | None = None
+    #: In the place of a batch: the entries of a cluster, which is copied packed where that can be.
+    span: Span | None = None
 
 
 class OutputOptions(NamedTuple):
@@ -71,6 +77,8 @@ class Outputs:
         self._first_entries: dict[str, list[int]] = {}
         #: Rows of attribute sets, which are written once all entries are there: by table, set and output.
         self._ranges: list[tuple[str, str, int, pa.Table]] = []
+        #: By the path of a table of the input that is being read: its tree, and its clusters for each output.
+        self._packed: dict[str, tuple[Tree, list[_native.Packed]]] = {}
         #: Notes of tables that do not go along, and why.
         self.notes_left_out: list[tuple[str, str]] = []
         try:
@@ -158,6 +166,34 @@ class Outputs:
         for number, writer in enumerate(writers):
             if portion.output in (None, number):
                 writer.append(batch)
+
+    def spans(self, table: InputTable) -> list[Span]:
+        """Return the clusters of a table that was begun which can be copied packed."""
+        if self._style.is_said or not table.is_as_stored or table.path not in self._tables:
+            return []
+        return [(start, end) for start, end, _ in self._packed_of(table)[0].spans()]
+
+    def _packed_of(self, table: InputTable) -> list[_native.Packed]:
+        tree, packed = self._packed.get(table.path, (None, []))
+        if tree is not table.tree:
+            packed = [writer.packed_of(table.tree) for writer in self._tables[table.path][1]]
+            self._packed[table.path] = table.tree, packed
+        return packed
+
+    def add_span(self, portion: Portion, span: Span, options: Options) -> None:
+        """Copy a cluster packed; where so few entries wait before it that they go with it, write it anew."""
+        _, writers = self._tables[portion.table.path]
+        packed = self._packed_of(portion.table)
+        for number, writer in enumerate(writers):
+            if portion.output not in (None, number):
+                continue
+            if not writer.append_packed(packed[number], span[0], span[1] - span[0]):
+                for batch in portion.table.batches(span, options):
+                    self.add(portion._replace(output=number), batch)
+
+    def end_input(self) -> None:
+        """Let go of the input that was read."""
+        self._packed.clear()
 
     def copy(self, source: File, path: str) -> str | None:
         """Copy an object of an input to all outputs; return why it cannot be, None if it was."""

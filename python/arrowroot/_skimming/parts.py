@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from arrowroot._skimming.request import Request
     from arrowroot._skimming.tables import InputTable
+    from arrowroot._skimming.whole import Span
 
 #: At the end of a part stand its description as JSON, and the length of that.
 _LENGTH_BYTES = 8
@@ -43,6 +44,8 @@ class _StoredBatch(NamedTuple):
     table: str
     output: int | None
     offset: int
+    #: In the place of a batch: the entries of a cluster of the input.
+    span: Span | None = None
 
 
 class Parts:
@@ -73,12 +76,16 @@ class Parts:
 
     def make(self, reading: Reading) -> None:
         """Read an input to its end, and put its part in its place when that is whole."""
-        path, batches = self._path(reading), []
+        path, tables = self._path(reading), reading.tables
+        batches: list[_StoredBatch] = []
         columns: dict[str, list[str]] = {}
         beside = path.with_suffix(f".{token_hex(4)}{_NEW}")
         try:
             with beside.open("wb") as file:
-                for table, batch, output in reading.portions():
+                for table, batch, output, span in reading.portions():
+                    if span is not None:
+                        batches.append(_StoredBatch(table.path, output, file.tell(), span))
+                        continue
                     if batch is None:
                         columns[table.path] = sorted(table.columns)
                         continue
@@ -88,6 +95,7 @@ class Parts:
                 found = [] if reading.events is None else np.flatnonzero(reading.events.found).tolist()
                 described = {
                     "columns": columns,
+                    "packed": _packed(reading, tables),
                     "batches": batches,
                     "cuts": reading.flow.cuts,
                     "outputs": reading.flow.of_outputs,
@@ -136,6 +144,8 @@ def _taken(path: Path, reading: Reading, tables: Sequence[InputTable]) -> list[_
     found = _described(path)
     if found is None or found["columns"] != {table.path: sorted(table.columns) for table in tables}:
         return None
+    if found["packed"] != _packed(reading, tables):
+        return None
     reading.flow.cuts = [Cut(*cut) for cut in found["cuts"]]
     reading.flow.of_outputs = [Cut(*cut) for cut in found["outputs"]]
     if reading.flow.left is not None:
@@ -145,12 +155,21 @@ def _taken(path: Path, reading: Reading, tables: Sequence[InputTable]) -> list[_
     return [_StoredBatch(*batch) for batch in found["batches"]]
 
 
+def _packed(reading: Reading, tables: Sequence[InputTable]) -> list[str]:
+    """Return the tables of an input of which clusters can be copied packed."""
+    return [table.path for table in tables if reading.spans_of(table)]
+
+
 def _read(path: Path, tables: Sequence[InputTable], batches: Sequence[_StoredBatch]) -> Iterator[Portion]:
     with path.open("rb") as file:
         for table in tables:
             yield Portion(table, None)
             for batch in batches:
-                if batch.table == table.path:
+                if batch.table != table.path:
+                    continue
+                if batch.span is not None:
+                    yield Portion(table, None, batch.output, (batch.span[0], batch.span[1]))
+                else:
                     file.seek(batch.offset)
                     with pa.ipc.open_stream(file) as stream:
                         yield Portion(table, stream.read_next_batch(), batch.output)

@@ -18,6 +18,7 @@ from arrowroot._skimming.outputs import Portion
 from arrowroot._skimming.ranges import Annotation, Left, rows_of
 from arrowroot._skimming.report import SkimmedInput
 from arrowroot._skimming.tables import table_of
+from arrowroot._skimming.whole import Aside, within
 from arrowroot._writing.file import fault_of_path
 
 if TYPE_CHECKING:
@@ -28,21 +29,30 @@ if TYPE_CHECKING:
     from arrowroot._api.tree import Tree
     from arrowroot._filter.bind import Filter
     from arrowroot._options import Define
-    from arrowroot._passes.source import Source
     from arrowroot._select.columns import Columns
     from arrowroot._skimming.inputs import OpenInput
     from arrowroot._skimming.request import Request
     from arrowroot._skimming.tables import InputTable
+    from arrowroot._skimming.whole import Span
 
 
 class Reading:
     """One input: what is asked for, bound to its tree, and what was counted so far."""
 
     def __init__(
-        self, request: Request, given: OpenInput, main: str, first: Callable[[str], InputTable | None]
+        self,
+        request: Request,
+        given: OpenInput,
+        main: str,
+        first: Callable[[str], InputTable | None],
+        spans_of: Callable[[InputTable], list[Span]] = lambda _: [],
     ) -> None:
-        """``main``: the path of the skimmed tree in the first input; ``first``: a table as that has it."""
+        """``main``: the path of the skimmed tree in the first input; ``first``: a table as that has it.
+
+        spans_of: the clusters of a table that can be copied packed, asked when its entries are.
+        """
         self.given = given
+        self.spans_of = spans_of
         self._request = request
         self._first = first
         self.table: InputTable | None = None
@@ -163,24 +173,42 @@ class Reading:
 
     def portions_of(self, table: InputTable) -> Iterator[Portion]:
         """Yield the entries of one of the tables."""
-        if table is self.table:
+        if table is not self.table:
+            yield from self._all_of(table, (0, table.tree.num_entries))
+        elif self.flow.columns:
             yield from self._selected(table)
         else:
-            source = table.tree.source(table.columns, None, self._request.read)
-            yield from (Portion(table, batch) for batch in batches_of(source))
+            entries = self.entries or (0, table.tree.num_entries)
+            self.flow.count_all(entries[1] - entries[0])
+            for portion in self._all_of(table, entries):
+                batch, span = portion.batch, portion.span
+                self._n_read += (batch.num_rows if batch is not None else 0) + (
+                    span[1] - span[0] if span else 0
+                )
+                yield portion
+
+    def _all_of(self, table: InputTable, entries: Span) -> Iterator[Portion]:
+        """Yield a range of entries, none of which is left out."""
+        start, end = entries
+        for span in [*within(self.spans_of(table), entries), (end, end)]:
+            if start < span[0]:
+                for batch in table.batches((start, span[0]), self._request.read):
+                    yield Portion(table, batch)
+            if span[0] < span[1]:
+                yield Portion(table, None, span=span)
+            start = span[1]
 
     def _selected(self, table: InputTable) -> Iterator[Portion]:
         """Yield the entries of the skimmed tree that the outputs want."""
-        chain, flow, read = table.chain, self.flow, self._request.read
-        if flow.columns:
-            filtered = chain.filtered(flow, table.outputs.needed, self.entries, read)
-            source: Source = FilteredSource(chain.source, filtered, read)
-        else:
-            source = chain.source(table.outputs.needed, self.entries, read)
-            flow.count_all(source.num_entries)
+        chain, read = table.chain, self._request.read
+        entries = self.entries or (0, table.tree.num_entries)
+        aside = Aside(self.flow, within(self.spans_of(table), entries), entries)
+        filtered = chain.filtered(self.flow, table.outputs.needed, self.entries, read)
+        source = FilteredSource(chain.source, filtered._replace(aside=aside), read)
         for batch in batches_of(table.outputs.of(source, self.entries)):
+            yield from self._copied(table, aside)
             self._n_read += batch.num_rows
-            wanted = flow.wanted(batch.num_rows)
+            wanted = aside.wanted(batch.num_rows)
             if wanted is None:
                 yield Portion(table, batch)
                 continue
@@ -190,6 +218,12 @@ class Reading:
                     yield Portion(table, batch, number)
                 elif len(rows):
                     yield Portion(table, taken(batch, rows), number)
+        yield from self._copied(table, aside)
+
+    def _copied(self, table: InputTable, aside: Aside) -> Iterator[Portion]:
+        """Yield the clusters that come before the next entry."""
+        for span, output in aside.due(self._n_read):
+            yield Portion(table, None, output, span)
 
     @property
     def share_done(self) -> float:

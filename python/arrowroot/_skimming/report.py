@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from arrowroot._cost.writing import WritingCost
     from arrowroot._select.events import Id
+    from arrowroot._writing.file import WritableFile
 
 #: Inputs that a table shows.
 _N_SHOWN = 20
@@ -30,6 +31,25 @@ class SkimmedInput(NamedTuple):
     sums: dict[str, float]
 
 
+class Copied(NamedTuple):
+    """The clusters of an output, and the bytes of their baskets or pages: copied packed, or written anew."""
+
+    n_packed_clusters: int
+    packed_bytes: int
+    n_new_clusters: int
+    new_bytes: int
+
+
+def copied_of(file: WritableFile) -> Copied:
+    """Return how the tables of a file were written, which are closed."""
+    sums = {
+        name: sum(table.written[name] for table in file.tables if table.written is not None)
+        for name in ("n_packed_clusters", "packed_bytes", "n_clusters", "stored_bytes")
+    }
+    n_packed, packed_bytes, n_all, all_bytes = sums.values()
+    return Copied(n_packed, packed_bytes, n_all - n_packed, all_bytes - packed_bytes)
+
+
 class SkimmedOutput(NamedTuple):
     """A file that was written; the number of its entries, and the sum of their weights if they have some."""
 
@@ -39,6 +59,7 @@ class SkimmedOutput(NamedTuple):
     n_bytes: int
     #: The cost of writing it.
     cost: WritingCost
+    copied: Copied
 
 
 class Skimmed(NamedTuple):
@@ -89,7 +110,10 @@ class Skimmed(NamedTuple):
 
         return {
             "form": "arrowroot.skim/1",
-            "outputs": [{k: v for k, v in one._asdict().items() if k != "cost"} for one in self.outputs],
+            "outputs": [
+                {k: v for k, v in one._asdict().items() if k not in {"cost", "copied"}} | one.copied._asdict()
+                for one in self.outputs
+            ],
             "cuts": of(self.cuts),
             "sums": self.sums,
             "inputs": [

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 #: Columns in which CMS's NanoAOD of simulated events records sums of all that were generated.
 NANOAOD_SUMS = ("Runs:genEventCount", "Runs:genEventSumw")
 #: The form of what a digest is made of.
-_FORM = "arrowroot.skim-part/2"
+_FORM = "arrowroot.skim-part/3"
 
 
 class Request(NamedTuple):

@@ -20,7 +20,7 @@ from arrowroot._skimming.inputs import ALL, OF_INPUTS, opened
 from arrowroot._skimming.outputs import Outputs
 from arrowroot._skimming.parts import Parts, make_part
 from arrowroot._skimming.reading import Reading
-from arrowroot._skimming.report import Skimmed, SkimmedInput, SkimmedOutput, together
+from arrowroot._skimming.report import Skimmed, SkimmedInput, SkimmedOutput, copied_of, together
 from arrowroot._skimming.request import request_of
 from arrowroot._skimming.spool import Spool
 from arrowroot._storage.config import StorageOptions
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from arrowroot._skimming.inputs import OpenInput
     from arrowroot._skimming.outputs import Portion, WrittenFile
     from arrowroot._skimming.request import Request
+    from arrowroot._skimming.tables import InputTable
     from arrowroot._storage.filesets import Files
     from arrowroot._storage.url import Location
 
@@ -277,15 +278,28 @@ class _Skim:
         given = give()
         main = given.main if self._main is None else self._main
         reading = self._reading = Reading(self._request, given, main, self._outputs.first)
+        # All of an input that may be left out is decoded before, and so is what others read.
+        is_packed = not self._request.skips_bad and self._executor is None
+        if is_packed:
+            reading.spans_of = self._outputs.spans
         if self._parts is not None:
             self._submit(number, main)
             if number in self._made:
                 self._made[number].result()
-            return reading, self._parts.portions(reading)
+            portions_of = self._in_begun if is_packed else self._parts.portions
+            return reading, portions_of(reading)
         portions = reading.portions()
         if self._request.skips_bad:
             return reading, Spool(portions, Path(self._outputs.files[0].path).parent)
         return reading, portions
+
+    def _in_begun(self, reading: Reading) -> Iterator[Portion]:
+        """Yield the entries of a part. Its tables are begun before it is made: these say what can be copied packed."""
+        for table in reading.tables:
+            self._begin(table)
+        if self._parts is not None:
+            yield from self._parts.portions(reading)
+        reading.given.check_unchanged()
 
     def _submit(self, number: int, main: str) -> None:
         """Have the parts of an input and of those behind it made, if they are not yet."""
@@ -298,18 +312,14 @@ class _Skim:
     def _write(self, reading: Reading, portions: Iterable[Portion]) -> None:
         given, request = reading.given, self._request
         self._main = given.main if self._main is None else self._main
-        is_only = len(request.files) == 1
         for portion in portions:
-            is_main = portion.table.path == self._main
             if portion.batch is not None:
                 self._outputs.add(portion, portion.batch)
+            elif portion.span is not None:
+                self._outputs.add_span(portion, portion.span, request.read)
             else:
-                self._outputs.begin(
-                    portion.table,
-                    is_main=is_main,
-                    has_all_entries=is_only and not (is_main and request.chooses),
-                    has_all_trees=request.rule.takes_all,
-                )
+                self._begin(portion.table)
+        self._outputs.end_input()
         for annotation in reading.annotations():
             self._outputs.annotate(annotation)
         self._objects.take(given.file)
@@ -318,6 +328,15 @@ class _Skim:
         self._inputs.append(reading.report)
         if reading.events is not None:
             self._is_found |= reading.events.found
+
+    def _begin(self, table: InputTable) -> None:
+        request, is_main = self._request, table.path == self._main
+        self._outputs.begin(
+            table,
+            is_main=is_main,
+            has_all_entries=len(request.files) == 1 and not (is_main and request.chooses),
+            has_all_trees=request.rule.takes_all,
+        )
 
     def _finish(self, check: Check | None) -> Skimmed:
         request, outputs = self._request, self._outputs
@@ -343,7 +362,7 @@ class _Skim:
             self._parts.remove()
         return Skimmed(
             [
-                SkimmedOutput(*cut, n_bytes, file.cost())
+                SkimmedOutput(*cut, n_bytes, file.cost(), copied_of(file))
                 for cut, n_bytes, file in zip(written, sizes, outputs.files, strict=True)
             ],
             self._inputs,

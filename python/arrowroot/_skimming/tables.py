@@ -17,6 +17,7 @@ from arrowroot._errors import (
 from arrowroot._layout import settings
 from arrowroot._layout.columns import has_lists
 from arrowroot._layout.layout import OF_LAYOUT, Layout, Unsaid
+from arrowroot._passes.source import batches_of
 from arrowroot._select.columns import Choice
 from arrowroot._skimming.projected import kept_projections
 from arrowroot._skimming.ranges import sets_of
@@ -26,7 +27,7 @@ from arrowroot._writing.kept_types import with_types
 from arrowroot._writing.options import layout_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from arrowroot._layout.layout import LayoutLike
     from arrowroot._options import Define, Options
     from arrowroot._select.columns import Columns
+    from arrowroot._select.entries import EntrySet
     from arrowroot._select.objects import CountedBranch
     from arrowroot._writing.options import TableOptions
 
@@ -63,6 +65,11 @@ class Style(NamedTuple):
             "basket_size": self.basket_size,
             "page_size": self.page_size,
         }
+
+    @property
+    def is_said(self) -> bool:
+        """True if anything of it is."""
+        return any(not isinstance(one, Unsaid) for one in self)
 
     @property
     def codec_of_objects(self) -> settings.Codec:
@@ -150,6 +157,17 @@ class InputTable(NamedTuple):
     def columns(self) -> list[str]:
         """The names of its columns."""
         return list(self.outputs.columns)
+
+    @property
+    def is_as_stored(self) -> bool:
+        """True if all its columns are those of its tree, as it has them."""
+        is_stored = all(expression is None for expression in self.outputs.columns.values())
+        return is_stored and not isinstance(self.chain, OneOfDiffering)
+
+    def batches(self, entries: EntrySet, options: Options) -> Iterator[pa.RecordBatch]:
+        """Yield entries with its columns."""
+        source = self.chain.source(self.outputs.needed, entries, options)
+        return batches_of(self.outputs.of(source, entries))
 
     @property
     def kept_sets(self) -> Mapping[str, AttributeSet]:

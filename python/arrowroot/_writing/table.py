@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from arrowroot import _native
+    from arrowroot._api.tree import Tree
     from arrowroot._layout.layout import Layout
     from arrowroot._layout.settings import Format
     from arrowroot._progress import Progress
@@ -231,6 +232,20 @@ class TableWriter:
                 if part.is_all and part.table is not None:
                     self.know_all(part.table, known)
                 self._add(iter([part]))
+
+    def packed_of(self, tree: Tree) -> _native.Packed:
+        """Return the clusters of a tree that can be copied to the table as they are; its layout is known by then."""
+        return tree.packed_for(self._native or self._begin([]))
+
+    def append_packed(self, packed: _native.Packed, first_entry: int, n_entries: int) -> bool:
+        """Copy a cluster, by its first entry, behind the entries so far; False: it is to be appended.
+
+        Raises: what reading raises for one that is damaged; StorageError.
+        """
+        is_copied = packed.copy(first_entry)
+        if is_copied:
+            self._n_entries += n_entries
+        return is_copied
 
     def attributes(self, name: str, values: SchemaLike) -> AttributeWriter:
         """Return an attribute set of an RNTuple, to say values of ranges of its entries; it is made once.

@@ -14,7 +14,7 @@ from arrowroot import CorruptFileError, EventList, InvalidRequestError, NoSuchFi
 from arrowroot._converting import compare
 from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
-from arrowroot._sizes import counted, format_bytes, format_seconds, parse_digits
+from arrowroot._sizes import counted, format_bytes, format_count, format_seconds, parse_digits
 from arrowroot._skimming.planning import plans_of
 from arrowroot._skimming.request import request_of
 from arrowroot._skimming.skim import skimmed
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from arrowroot import Skimmed
     from arrowroot._skimming.outputs import Portion, WrittenFile
+    from arrowroot._skimming.report import Copied
 
 _STYLE = ("layout", "compression", "flush", "basket_size", "page_size")
 #: Numbers of an event in a list: run, block, event.
@@ -105,7 +106,7 @@ def _check(portions: Iterable[Portion], files: Sequence[WrittenFile]) -> None:
             for path, (name, schema) in written.tables.items():
                 scan = file[name].scan(schema.names)
                 read[number, path] = compare.Comparison(schema, scan.schema, scan)
-        for table, batch, output in portions:
+        for table, batch, output, _ in portions:
             for number in range(len(files)) if output is None else [output]:
                 if batch is not None:
                     one = read[number, table.path]
@@ -172,6 +173,11 @@ def _events_of(path: str) -> EventList:
     return EventList(ids, missing="warn")
 
 
+def _copied(copied: Copied) -> str:
+    packed = f"{counted(copied.n_packed_clusters, 'cluster')} copied packed"
+    return f"{packed}, {format_count(copied.n_new_clusters)} written anew"
+
+
 def _say(options: argparse.Namespace, made: Skimmed, wall_ns: int) -> None:
     for url, reason in made.bad_inputs:
         print(
@@ -197,6 +203,8 @@ def _say(options: argparse.Namespace, made: Skimmed, wall_ns: int) -> None:
         parts = [*([counted(one.num_entries, "entry", "entries")] if made.cuts else []), *more]
         if made.objects:
             parts.append(counted(len(made.objects), "object"))
+        if one.copied.n_packed_clusters:
+            parts.append(_copied(one.copied))
         parts += [format_bytes(one.n_bytes), format_seconds(wall_ns / 1e9)]
         parts += ["read back: the same"] if options.verify else []
         print(f"{printable(without_secrets(one.path))}: {', '.join(parts)}")

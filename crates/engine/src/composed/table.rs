@@ -12,7 +12,7 @@ use arrowroot_format::tree::BasketRule;
 use super::{Composed, ComposedColumn, Meaning};
 use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, ColumnSource, Composition, Holds, Request, Scan};
-use crate::table::{BasketSizes, ColumnPlace, Description, Recorded, Sizes, Table};
+use crate::table::{BasketSizes, ColumnPlace, Description, Physical, Recorded, Sizes, Table};
 
 impl Composed {
     /// The parts that say most of a column: those of its values, not of its validity.
@@ -66,6 +66,10 @@ impl Reads {
 impl Table for Composed {
     fn file(&self) -> &File {
         self.inner.file()
+    }
+
+    fn physical(&self) -> Result<Physical<'_>> {
+        self.inner.physical()
     }
 
     fn path(&self) -> &str {

@@ -82,6 +82,16 @@ impl Ntuple {
         parsed.collect()
     }
 
+    /// The page lists of all cluster groups. Reads those that were not read yet.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub(super) fn page_lists(&self) -> Result<Vec<&PageList>> {
+        let groups = self.groups();
+        self.load(&(0..groups.groups.len()).collect::<Vec<_>>())?;
+        Ok(groups.lists.iter().filter_map(OnceLock::get).collect())
+    }
+
     /// The clusters that have any of the entries, in the order of these. Nothing is missing between them.
     ///
     /// # Errors
@@ -189,8 +199,8 @@ impl Ntuple {
         if let Some(sizes) = groups.sizes.get() {
             return Ok(sizes);
         }
-        self.load(&(0..groups.groups.len()).collect::<Vec<_>>())?;
-        Ok(groups.sizes.get_or_init(|| summed(groups.lists.iter().filter_map(OnceLock::get), self.schema())))
+        let lists = self.page_lists()?;
+        Ok(groups.sizes.get_or_init(|| summed(lists.into_iter(), self.schema())))
     }
 
     /// The pages of all columns: of a column that was stored in several representations all together, as each cluster has one.

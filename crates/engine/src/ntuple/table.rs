@@ -13,7 +13,7 @@ use arrowroot_format::rntuple::{ANCHOR_CLASS, FieldId, Role, Schema};
 use super::{Ntuple, PageSizes, pass};
 use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, Request, Scan};
-use crate::table::{ColumnPlace, ColumnTypes, Description, Sizes, Table, found_types};
+use crate::table::{ColumnPlace, ColumnTypes, Description, Physical, Sizes, Table, found_types};
 
 impl PageSizes {
     pub(super) fn added(self, more: PageSizes) -> PageSizes {
@@ -65,6 +65,11 @@ fn encodings(schema: &Schema, id: FieldId, found: &mut Vec<String>) {
 impl Table for Ntuple {
     fn file(&self) -> &File {
         &self.inner.file
+    }
+
+    fn physical(&self) -> Result<Physical<'_>> {
+        let lists = self.page_lists()?;
+        Ok(Physical::Ntuple { schema: self.schema(), slots: self.slots(), footer: self.footer(), lists })
     }
 
     fn path(&self) -> &str {

@@ -14,7 +14,7 @@ use arrowroot_format::tree::{BasketRule, Branch, BranchId, ElementPart, LeafKind
 use super::{Tree, pass};
 use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, Request, Scan};
-use crate::table::{BasketSizes, BranchSizes, ColumnPlace, ColumnTypes, Description, Recorded, Sizes, Table};
+use crate::table::{BasketSizes, BranchSizes, ColumnPlace, ColumnTypes, Description, Physical, Recorded, Sizes, Table};
 
 fn branch_of(id: ColumnId) -> BranchId {
     BranchId(id.0)
@@ -69,6 +69,10 @@ impl Tree {
 impl Table for Tree {
     fn file(&self) -> &File {
         &self.inner.file
+    }
+
+    fn physical(&self) -> Result<Physical<'_>> {
+        Ok(Physical::Tree { record: self.record(), object_data: self.object_data() })
     }
 
     fn path(&self) -> &str {

@@ -1,5 +1,6 @@
 //! The metadata of an RNTuple in an input: anchor, header, footer and page lists.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use arrowroot::{File, FileKey};
@@ -112,16 +113,16 @@ fn read_lists(input: &File, path: &str, anchor: &Anchor, footer: &Footer, schema
 }
 
 /// The clusters in the order of their entries. `Err`: what is missing.
-fn in_order(lists: &[PageList], footer: &Footer) -> Result<Vec<(usize, usize)>, String> {
+pub(super) fn in_order(lists: &[impl Borrow<PageList>], footer: &Footer) -> Result<Vec<(usize, usize)>, String> {
     let mut clusters: Vec<(usize, usize)> = Vec::new();
-    for (number, list) in lists.iter().enumerate() {
+    for (number, list) in lists.iter().map(Borrow::borrow).enumerate() {
         let with_entries = (0..list.clusters.len()).filter(|&cluster| list.clusters[cluster].n_entries > 0);
         clusters.extend(with_entries.map(|cluster| (number, cluster)));
     }
-    clusters.sort_by_key(|&(list, cluster)| lists[list].clusters[cluster].first_entry);
+    clusters.sort_by_key(|&(list, cluster)| lists[list].borrow().clusters[cluster].first_entry);
     let mut next = 0;
     for &(list, cluster) in &clusters {
-        let summary = lists[list].clusters[cluster];
+        let summary = lists[list].borrow().clusters[cluster];
         if summary.first_entry != next {
             return Err(format!("a cluster that begins at entry {}, where {next} is next", summary.first_entry));
         }

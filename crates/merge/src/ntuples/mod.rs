@@ -21,12 +21,14 @@ mod input;
 mod joined;
 mod numbers;
 mod output;
+mod packed;
 mod pages;
 mod recorded;
 mod union;
 mod zeros;
 
 use joined::{Joined, mismatch};
+pub(crate) use packed::{PackedNtuple, Pages};
 use recorded::Recorded;
 
 /// The major version of the schema of attribute sets that is known. Source: `kSchemaVersionMajor` of `RNTupleAttrUtils.hxx`

@@ -4,7 +4,7 @@ use arrowroot::File;
 use arrowroot::format::codec::{Compressor, Decompressor, check_packed};
 use arrowroot::format::container::KeyHead;
 use arrowroot::format::tree::{
-    BasketHead, Branch, BranchId, EmbeddedBasket, TreeRecord, append_entry_offsets, append_entry_sizes,
+    BasketHead, BasketLocation, Branch, BranchId, EmbeddedBasket, TreeRecord, append_entry_offsets, append_entry_sizes,
 };
 use arrowroot::storage::Part;
 use arrowroot_file::{format_error, read_parts};
@@ -23,15 +23,43 @@ const MAX_GAP_BYTES: u64 = 16 << 10;
 
 /// A basket to copy.
 #[derive(Debug, Clone, Copy)]
-struct Job {
+pub(crate) struct Job {
     /// Where it is in the input.
-    offset: u64,
-    stored_bytes: u32,
+    pub(crate) offset: u64,
+    pub(crate) stored_bytes: u32,
     n_entries: u32,
     /// Index of the branch of the output.
-    branch: usize,
+    pub(crate) branch: usize,
     /// Its number among the baskets of the input's branch.
-    number: usize,
+    pub(crate) number: usize,
+}
+
+impl Job {
+    pub(crate) fn new(basket: &BasketLocation, branch: usize, number: usize) -> Job {
+        // A basket has at most 2^31 - 1 entries.
+        let n_entries = u32::try_from(basket.entry_end - basket.first_entry).unwrap_or(u32::MAX);
+        Job { offset: basket.offset, stored_bytes: basket.stored_bytes, n_entries, branch, number }
+    }
+
+    /// Parses the head of its record, which must be what the tree says of it, and checks what can be without unpacking it.
+    pub(crate) fn head(&self, record: &[u8]) -> arrowroot::format::Result<BasketHead> {
+        let head = BasketHead::parse(record).map_err(|error| error.at(self.offset))?;
+        if (head.stored_bytes, head.n_entries) == (self.stored_bytes, self.n_entries) {
+            let payload = record.get(head.key_bytes as usize..).unwrap_or_default();
+            let checked = check_packed(payload, head.payload_bytes as usize);
+            return checked.map(|()| head).map_err(|error| error.placed(head.payload_place(self.offset)));
+        }
+        let what = format!(
+            "a basket of {} bytes and {} entries, where the tree says {} and {}",
+            head.stored_bytes, head.n_entries, self.stored_bytes, self.n_entries
+        );
+        Err(arrowroot::format::Error::corrupt(0, what).at(self.offset))
+    }
+}
+
+/// Two baskets that have bytes of the file in common. `jobs`: in the order of the file.
+pub(crate) fn overlap(jobs: &[Job]) -> Option<&[Job]> {
+    jobs.windows(2).find(|pair| pair[0].offset.saturating_add(pair[0].stored_bytes.into()) > pair[1].offset)
 }
 
 /// The baskets of an input that go to the output.
@@ -64,14 +92,7 @@ impl Copying {
                 entry_end = basket.entry_end;
                 match basket.embedded {
                     Some(index) => copying.embedded.push((id, to, index, number)),
-                    None => copying.jobs.push(Job {
-                        offset: basket.offset,
-                        stored_bytes: basket.stored_bytes,
-                        // A basket has at most 2^31 - 1 of them.
-                        n_entries: u32::try_from(basket.entry_end - basket.first_entry).unwrap_or(u32::MAX),
-                        branch: to,
-                        number,
-                    }),
+                    None => copying.jobs.push(Job::new(basket, to, number)),
                 }
             }
             // Some hold nothing but others inside, or objects without members.
@@ -81,9 +102,7 @@ impl Copying {
             copying.counts.push((to, baskets.len(), branch.n_entries));
         }
         copying.jobs.sort_unstable_by_key(|job| job.offset);
-        let overlap =
-            copying.jobs.windows(2).find(|pair| pair[0].offset + u64::from(pair[0].stored_bytes) > pair[1].offset);
-        match overlap {
+        match overlap(&copying.jobs) {
             Some(pair) => Err(format!("two baskets in the same place, {} and {}", pair[0].offset, pair[1].offset)),
             None => Ok(copying),
         }
@@ -121,26 +140,14 @@ impl Copying {
         let window_bytes = window_bytes(input);
         let mut compressor = Compressor::new();
         let (mut decompressor, mut held_bytes) = (Decompressor::default(), 0);
-        while let Some(first) = rest.first() {
-            let is_in = |job: &Job| job.offset + u64::from(job.stored_bytes) <= first.offset + window_bytes;
-            let n_jobs = rest.iter().take_while(|job| is_in(job)).count().max(1);
-            let (window, later) = rest.split_at(n_jobs);
+        while !rest.is_empty() {
+            let (window, later) = next_window(rest, window_bytes);
             let in_tree = |error: arrowroot::format::Error| format_error(input.source().as_ref(), place.tree, error);
             let starts = read_window(input, window, buffer)?;
             let mut copied = Vec::with_capacity(window.len());
             for (job, &start) in window.iter().zip(&starts) {
                 let record = &buffer[start..start + job.stored_bytes as usize];
-                let head = BasketHead::parse(record).map_err(|error| in_tree(error.at(job.offset)))?;
-                if (head.stored_bytes, head.n_entries) != (job.stored_bytes, job.n_entries) {
-                    let what = format!(
-                        "a basket of {} bytes and {} entries, where the tree says {} and {}",
-                        head.stored_bytes, head.n_entries, job.stored_bytes, job.n_entries
-                    );
-                    return Err(in_tree(arrowroot::format::Error::corrupt(0, what).at(job.offset)).into());
-                }
-                let payload = record.get(head.key_bytes as usize..).unwrap_or_default();
-                check_packed(payload, head.payload_bytes as usize)
-                    .map_err(|error| in_tree(error.placed(head.payload_place(job.offset))))?;
+                let head = job.head(record).map_err(&in_tree)?;
                 let (branch, number) = (&mut branches[job.branch], first_numbers[job.branch] + job.number);
                 let is_held = branch.holds(head.stored_bytes, head.payload_bytes);
                 let held = is_held.then(|| HeldBasket::of(number, &head, record, &mut decompressor)).transpose();
@@ -187,14 +194,21 @@ impl Copying {
     }
 }
 
+/// The baskets that are read together, and those behind them. `jobs`: one at least, in the order of the file.
+pub(crate) fn next_window(jobs: &[Job], window_bytes: u64) -> (&[Job], &[Job]) {
+    let end = jobs[0].offset.saturating_add(window_bytes);
+    let is_in = |job: &&Job| job.offset.saturating_add(job.stored_bytes.into()) <= end;
+    jobs.split_at(jobs.iter().take_while(is_in).count().max(1))
+}
+
 /// Reads the baskets of a window. Returns where each begins in the buffer.
-fn read_window(input: &File, window: &[Job], buffer: &mut Vec<u8>) -> Result<Vec<usize>> {
+pub(crate) fn read_window(input: &File, window: &[Job], buffer: &mut Vec<u8>) -> Result<Vec<usize>> {
     let size_bytes = input.size_bytes();
     let mut spans: Vec<(u64, u64)> = Vec::new();
     let mut starts = Vec::with_capacity(window.len());
     let mut n_bytes = 0;
     for job in window {
-        let end = job.offset + u64::from(job.stored_bytes);
+        let end = job.offset.saturating_add(job.stored_bytes.into());
         if end > size_bytes {
             let url = input.url().to_owned();
             let what = format!("a basket at {} ends behind the file, at {end} of {size_bytes} bytes", job.offset);
@@ -256,7 +270,7 @@ pub(crate) fn put_together(
 }
 
 /// A size of what was in memory, or is in a window.
-fn index(n_bytes: u64) -> usize {
+pub(crate) fn index(n_bytes: u64) -> usize {
     usize::try_from(n_bytes).unwrap_or(usize::MAX)
 }
 

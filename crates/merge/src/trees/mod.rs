@@ -6,6 +6,7 @@ mod copy;
 mod defaults;
 mod joined;
 mod notes;
+mod packed;
 mod place;
 mod rebasket;
 mod schema;
@@ -23,6 +24,7 @@ use crate::provenance;
 use crate::rules::Rule;
 use copy::Copying;
 use joined::{Before, Joined, Staged};
+pub(crate) use packed::PackedTree;
 use place::TreePlace;
 use schema::Mapping;
 

@@ -99,6 +99,7 @@ impl Distinct {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrowroot_format::codec::CompressionSetting;
     use proptest::prelude::*;
 
     proptest! {
@@ -117,11 +118,12 @@ mod tests {
                     stored_bytes: page.len(),
                     n_bytes: 100,
                     checksum: checksum(page),
+                    setting: CompressionSetting::NONE,
                 }).collect(),
             });
             // The pages of the cluster before are forgotten.
             let mut distinct = Distinct::default();
-            distinct.add(Encoded { bytes: stored(&[1]), pieces: vec![WrittenPage { columns: [0].into(), n_elements: 1, stored_bytes: 1, n_bytes: 100, checksum: checksum(&[1]) }] });
+            distinct.add(Encoded { bytes: stored(&[1]), pieces: vec![WrittenPage { columns: [0].into(), n_elements: 1, stored_bytes: 1, n_bytes: 100, checksum: checksum(&[1]), setting: CompressionSetting::NONE }] });
             distinct.clear();
             let mut file = Vec::new();
             for task in encoded {

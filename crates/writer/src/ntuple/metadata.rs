@@ -38,8 +38,8 @@ pub(super) struct Lists {
     /// About as many bytes as the last has.
     n_bytes: usize,
     n_entries: u64,
-    /// The pages of each column of the last cluster.
-    pages: Vec<Vec<Page>>,
+    /// The pages of each column of the last cluster, and how the last of them was compressed.
+    pages: Vec<(Vec<Page>, CompressionSetting)>,
     /// Elements of each column so far.
     n_elements: Vec<u64>,
 }
@@ -50,7 +50,7 @@ impl Lists {
             groups: Vec::new(),
             n_bytes: GROUP_BYTES,
             n_entries: 0,
-            pages: vec![Vec::new(); n_columns],
+            pages: vec![(Vec::new(), CompressionSetting::NONE); n_columns],
             n_elements: vec![0; n_columns],
         }
     }
@@ -58,7 +58,7 @@ impl Lists {
     /// Takes more columns, which begin with these elements.
     pub(super) fn extend(&mut self, first_elements: Vec<u64>) {
         self.n_elements.extend(first_elements);
-        self.pages.resize(self.n_elements.len(), Vec::new());
+        self.pages.resize(self.n_elements.len(), (Vec::new(), CompressionSetting::NONE));
     }
 
     /// Number of entries so far.
@@ -80,7 +80,9 @@ impl Lists {
     /// Pages of a column come in the order of their elements.
     pub(super) fn add_page(&mut self, page: &WrittenPage, offset: u64) {
         for column in &*page.columns {
-            self.pages[*column].push(Page {
+            let (pages, setting) = &mut self.pages[*column];
+            *setting = page.setting;
+            pages.push(Page {
                 offset,
                 stored_bytes: page.stored_bytes as u64,
                 n_elements: page.n_elements,
@@ -93,9 +95,9 @@ impl Lists {
     /// `codecs`: those of the columns.
     pub(super) fn end_cluster<'c>(&mut self, codecs: impl Iterator<Item = &'c Codec>) {
         let Some((_, list)) = self.groups.last_mut() else { return };
-        for ((pages, n_elements), codec) in self.pages.iter_mut().zip(&mut self.n_elements).zip(codecs) {
+        for (((pages, setting), n_elements), codec) in self.pages.iter_mut().zip(&mut self.n_elements).zip(codecs) {
             // What a later cluster has found by now depends on how far its thread is.
-            let setting = if pages.is_empty() { codec.before_trial() } else { codec.setting() };
+            let setting = if pages.is_empty() { codec.before_trial() } else { *setting };
             self.n_bytes += listed_bytes(1, pages.len());
             let n_new: u64 = pages.iter().map(|page| u64::from(page.n_elements)).sum();
             list.add_column(*n_elements, setting.0.unsigned_abs(), pages.drain(..));

@@ -12,7 +12,7 @@ use arrowroot_format as format;
 use format::codec::{CompressionSetting, Compressor};
 use format::column::DataType;
 use format::container::Datime;
-use format::rntuple::{Anchor, Blob, ColumnType, Schema};
+use format::rntuple::{Anchor, Blob, ColumnType, Role, Schema};
 
 use crate::appender::Appender;
 use crate::buffers;
@@ -22,6 +22,7 @@ use crate::codec::{Codec, SAMPLE_BYTES};
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter, ROOT_DIRECTORY};
+use crate::packed::{PackedCluster, PackedPage, PackedPieces, StoredAs, of_other_format};
 use crate::settings::{self, ColumnCodec, ColumnLayout, Precision, ProjectedField};
 use crate::table_format::{EncodeTask, Encoded, Extension, TableFormat};
 
@@ -327,6 +328,25 @@ impl TableFormat for NtupleFormat {
             })
         };
         Ok(groups.into_iter().map(task).collect())
+    }
+
+    /// The bytes that a streamer made say of which version of a class they are, which the footer would have to describe.
+    fn stored_as(&self) -> Result<Option<StoredAs>> {
+        let has_streamed = self.schema.fields().any(|field| field.role() == Role::Streamer);
+        Ok((!has_streamed && self.settings.set_of.is_none()).then(|| StoredAs::Ntuple(self.schema.clone().into())))
+    }
+
+    fn packed(&self, PackedCluster { bytes, pieces, .. }: PackedCluster) -> Result<Encoded<Self::Pieces>> {
+        let PackedPieces::Pages(pages) = pieces else { return Err(of_other_format()) };
+        let page = |page: PackedPage| WrittenPage {
+            columns: [page.column].into(),
+            n_elements: page.n_elements,
+            stored_bytes: page.stored_bytes,
+            n_bytes: page.n_bytes,
+            checksum: page.checksum,
+            setting: page.setting,
+        };
+        Ok(Encoded { bytes, pieces: pages.into_iter().map(page).collect() })
     }
 
     fn place(

@@ -35,6 +35,8 @@ pub struct WrittenPage {
     pub(super) n_bytes: usize,
     /// The checksum behind it.
     pub(super) checksum: u64,
+    /// How it was compressed.
+    pub(super) setting: CompressionSetting,
 }
 
 /// Cuts the elements of a column into pages of `page_bytes`, and one of the rest, as ROOT does: there are as many as if all
@@ -86,7 +88,7 @@ pub(super) fn write_page(
     let n_elements = u32::try_from(cut.elements.len());
     let n_elements = n_elements.map_err(|_| Error::unsupported(0, "a page of 2^32 elements or more"))?;
     let columns = Arc::clone(&cut.columns);
-    Ok(WrittenPage { columns, n_elements, stored_bytes, n_bytes: cut.n_bytes, checksum: sum })
+    Ok(WrittenPage { columns, n_elements, stored_bytes, n_bytes: cut.n_bytes, checksum: sum, setting })
 }
 
 /// Appends the elements of a page if their bytes are those that they have in memory; false if not.

@@ -62,6 +62,8 @@ pub struct Basket {
     pub(super) closed: (usize, bool),
     /// How it was compressed.
     pub(super) setting: CompressionSetting,
+    /// True if its record has a key of its own, of which only the place is written anew.
+    pub(super) is_packed: bool,
 }
 
 /// Memory of a thread that is used again.
@@ -149,7 +151,7 @@ impl Encoding<'_> {
             ..branch.basket_head
         };
         let closed = (job.entries.end, job.is_flushed);
-        Ok(Basket { branch: job.branch, bytes: start..out.len(), head, largest, closed, setting })
+        Ok(Basket { branch: job.branch, bytes: start..out.len(), head, largest, closed, setting, is_packed: false })
     }
 
     /// The entries that make no full basket yet, behind those that were carried before.

@@ -88,7 +88,7 @@ impl TreeFormat {
         let parts = Parts::one(cluster.n_entries);
         let encoding = Encoding { branches: &self.branches, cluster, parts: &parts };
         let jobs = self.jobs(&encoding, first_branch)?;
-        self.count(&jobs)?;
+        self.count(jobs.len())?;
         let mut bytes = Vec::new();
         let baskets = encoding.encode(jobs, compressor, &mut bytes)?;
         file.with_appender(|appender| {

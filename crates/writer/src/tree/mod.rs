@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrowroot_format::Output;
 use arrowroot_format::codec::{CompressionSetting, Compressor};
+use arrowroot_format::container::KeyHead;
 use arrowroot_format::tree::{BasketHead, BasketRule, append_entry_offsets};
 
 use crate::appender::Appender;
@@ -29,6 +30,7 @@ use crate::cluster::Cluster;
 use crate::codec::SAMPLE_BYTES;
 use crate::error::{Error, Result};
 use crate::file::{DirectoryId, FileWriter};
+use crate::packed::{PackedBasket, PackedCluster, PackedPieces, StoredAs, of_other_format};
 use crate::settings::{Baskets, Flush, TreeNotes};
 use crate::table_format::{EncodeTask, Encoded, Extension, Save, TableFormat};
 
@@ -225,8 +227,8 @@ impl TreeFormat {
                 n_entries: number(n_entries),
                 ..branch.basket_head
             };
-            let basket =
-                Basket { branch: job.branch, bytes: 0..0, head, largest: 0, closed: (0, true), setting: job.setting };
+            let Job { branch, setting, .. } = *job;
+            let basket = Basket { branch, bytes: 0..0, head, largest: 0, closed: (0, true), setting, is_packed: false };
             placed[job.branch].place(&basket, 0);
         }
         let record = self.record(&placed)?;
@@ -340,6 +342,10 @@ impl TreeFormat {
     fn place_basket(&mut self, basket: &Basket, record: &mut [u8], offset: u64) -> Result<()> {
         let head = self.placed[basket.branch].place(basket, offset);
         self.stored_bytes += u64::from(head.stored_bytes);
+        if basket.is_packed {
+            let seek_dir = self.branches[basket.branch].basket_head.seek_dir;
+            return Ok(KeyHead::move_record(record, offset, seek_dir, head.cycle, 0)?);
+        }
         self.head.clear();
         head.write(&self.branches[basket.branch].planned.name, &self.settings.name, &mut self.head)?;
         record[..head.key_bytes as usize].copy_from_slice(self.head.bytes());
@@ -361,7 +367,7 @@ impl TableFormat for TreeFormat {
         let encoding = Encoding { branches: &self.branches, cluster: &cluster, parts: &parts };
         self.find_codecs(&encoding)?;
         let jobs = self.jobs(&encoding, 0)?;
-        self.count(&jobs)?;
+        self.count(jobs.len())?;
         self.optimize(&encoding, &jobs)?;
         Ok(self.grouped(cluster, parts, jobs))
     }
@@ -381,6 +387,29 @@ impl TableFormat for TreeFormat {
         let cluster = Cluster { first_entry: 0, n_entries: 0, columns: vec![Vec::new(); self.branches.len()] };
         let parts = Parts::of(&cluster);
         Ok(self.grouped(Arc::new(cluster), parts, jobs))
+    }
+
+    /// Baskets that wait to be full, and an index, need the values of all entries; the bytes of objects say of which version of
+    /// a class they are, which the file would have to describe.
+    fn stored_as(&self) -> Result<Option<StoredAs>> {
+        let has_objects = self.branches.iter().any(|branch| branch.planned.element.is_some());
+        if self.cutting != Cutting::Fitted || self.settings.index.is_some() || has_objects {
+            return Ok(None);
+        }
+        let without_baskets: Vec<PlacedBranch> = self.placed.iter().map(PlacedBranch::begun).collect();
+        self.record(&without_baskets).map(|record| Some(StoredAs::Tree(record.into())))
+    }
+
+    fn packed(&self, PackedCluster { n_entries, bytes, pieces, .. }: PackedCluster) -> Result<Encoded<Self::Pieces>> {
+        let PackedPieces::Baskets(baskets) = pieces else { return Err(of_other_format()) };
+        self.count(baskets.len())?;
+        let mut end = 0;
+        let basket = |PackedBasket { branch, head, largest, setting }| {
+            let start = end;
+            end += head.stored_bytes as usize;
+            Basket { branch, bytes: start..end, head, largest, closed: (n_entries, true), setting, is_packed: true }
+        };
+        Ok(Encoded { pieces: baskets.into_iter().map(basket).collect(), bytes })
     }
 
     fn place(

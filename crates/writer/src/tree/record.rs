@@ -7,7 +7,6 @@ use arrowroot_format::tree::{
     Branch as BranchRecord, BranchId, ElementPart, GENERATE_OFFSET_MAP, Leaf, LeafId, LeafKind, TreeRecord, UserInfo,
 };
 
-use super::encode::Job;
 use super::layout::{self, Branch, EntrySize};
 use super::placed::{FIRST_CAPACITY, PlacedBranch};
 use super::{Cutting, TREE_CLASS, TreeFormat, elements};
@@ -68,8 +67,8 @@ impl TreeFormat {
     }
 
     /// Counts the baskets that a cluster was cut into, which the record is to list.
-    pub(super) fn count(&self, jobs: &[Job]) -> Result<()> {
-        let n_new = jobs.len() as u64;
+    pub(super) fn count(&self, n_new: usize) -> Result<()> {
+        let n_new = n_new as u64;
         self.cut_baskets.most_of_cluster.fetch_max(n_new, Relaxed);
         self.check_listed(self.cut_baskets.n_baskets.fetch_add(n_new, Relaxed) + n_new)
     }
