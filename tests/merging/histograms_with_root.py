@@ -35,6 +35,17 @@ def make() -> None:
             mixed.Sumw2()
         mixed.Fill(0.3, 2.0)
         mixed.Write()
+        # Fills with weights give the later ones sums of squares: of bins, and of what is averaged.
+        later, averaged = ROOT.TH1F("later", "", 4, 0, 1), ROOT.TProfile("later_averaged", "", 4, 0, 1)
+        for _ in range(5):
+            later.Fill(ROOT.gRandom.Rndm(), 1.0 + number)
+            averaged.Fill(ROOT.gRandom.Rndm(), ROOT.gRandom.Rndm(), 1.0 + number)
+        later.Write()
+        averaged.Write()
+        # The last ones have none again.
+        first_weights = ROOT.TProfile("first_weights", "", 4, 0, 1)
+        first_weights.Fill(0.3, 2.0, 3.0 - number)
+        first_weights.Write()
         for name, axes in (
             ("TProfile", (4, 0.0, 1.0)),
             ("TProfile2D", (4, 0.0, 1.0, 3, 0.0, 1.0)),
@@ -59,6 +70,8 @@ def make() -> None:
             graph.Write(f"g{name}")
         for kind, value in (("int", 3 + number), ("Long64_t", 2**40 + number), ("double", 0.5 + number)):
             ROOT.TParameter(kind)("p", value).Write(f"p{kind}")
+        ROOT.TParameter("bool")("p", number == 1).Write("pbool")
+        ROOT.TParameter("int")("p", 5).Write("pconstant")
         file.Close()
 
 
@@ -80,10 +93,20 @@ def numbers(path: str) -> dict[str, Any]:
             }
             continue
         if hasattr(histogram, "GetVal"):
-            found[name] = {"value": histogram.GetVal()}
+            is_constant = histogram.TestBit(histogram.kIsConst)
+            found[name] = {"value": histogram.GetVal(), "is constant": bool(is_constant)}
             continue
         found[name] = _numbers_of(histogram)
     return found
+
+
+def added(paths: list[str], name: str) -> dict[str, Any]:
+    """Return the numbers of a histogram to which those of other files were added."""
+    files = [ROOT.TFile(path) for path in paths]
+    first, *others = [file.Get(f"a/b/{name}") for file in files]
+    for other in others:
+        first.Add(other)
+    return _numbers_of(first)
 
 
 #: Objects that hold histograms.

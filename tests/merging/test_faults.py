@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import arrowroot as ar
+from tests.command import run_here
 
 N_DAMAGED = 60
 
@@ -49,6 +50,30 @@ def test_damaged_inputs_are_an_error_or_merged_and_never_more(inputs, tmp_path):
             output.unlink()
         assert names(tmp_path) == {"in0.root", "in1.root"}, seed
     assert n_errors > N_DAMAGED / 4
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_damage_that_a_checksum_or_a_look_at_all_values_shows_leaves_an_input_out(tmp_path, verify):
+    """LZ4's checksums are compared as baskets are copied; what zlib packed is only unpacked by --verify."""
+    for number in range(3):
+        with ar.create(tmp_path / f"in{number}.root", compression="zlib:1" if verify else "lz4:1") as file:
+            file["t"] = {"a": np.arange(30_000) // 7 + number}
+    place = tmp_path / "in1.root"
+    damaged = bytearray(place.read_bytes())
+    at = damaged.index(b"ZL\x08" if verify else b"L4\x01", 300) + 60
+    damaged[at : at + 40] = bytes(40)
+    place.write_bytes(damaged)
+    words = ["merge", "out.root", "in0.root", "in1.root", "in2.root", *(["--verify"] if verify else [])]
+    ended = run_here(*words, cwd=tmp_path)
+    assert ended.returncode == 1, ended.stdout
+    assert "in1.root" in ended.stderr
+    assert not (tmp_path / "out.root").exists()
+    ended = run_here(*words, "--on-bad-input", "skip", cwd=tmp_path)
+    assert ended.returncode == 4, ended.stderr
+    assert "in1.root was left out" in ended.stderr
+    with ar.open(tmp_path / "out.root") as file:
+        found = file["t"].to_numpy()["a"]
+    assert np.array_equal(found, np.concatenate([np.arange(30_000) // 7, np.arange(30_000) // 7 + 2]))
 
 
 def names(directory):

@@ -496,3 +496,20 @@ def test_a_warning_says_once_where_draw_would_not_select(tree):
             "Alt$(pt[0], 20) > 12",
         ):
             tree.to_arrow("n", filter=text)
+
+
+def test_what_has_a_value_for_each_entry_is_not_nullable(tree):
+    define = {
+        "a": "n * 2 + sqrt(met)",
+        "b": "a > 3 ? sum(pt) : len(eta)",
+        "c": "pt[pt > 20]",
+        "d": "pt[0]",
+        "e": "d + 1",
+        "f": "max(pt)",
+        "g": "n % 2",
+        "h": "n in (1, 2, 3) and not (s == 'e1')",
+    }
+    schema = tree.scan(list(define), define=define).schema
+    assert {name for name in define if not schema.field(name).nullable} == {"a", "b", "h"}
+    for batch in tree.scan(list(define), define=define):
+        batch.validate(full=True)

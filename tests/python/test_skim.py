@@ -15,7 +15,6 @@ import arrowroot as ar
 from arrowroot._skimming import spool
 from arrowroot._skimming.flow import Flow
 from arrowroot._writing.table import TableWriter
-from tests.command import run_here
 
 BLOCK = 50
 
@@ -558,109 +557,6 @@ def test_inputs_without_entries_say_nothing_of_columns(tmp_path, inputs):
     assert (made.outputs[0].num_entries, read(tmp_path / "o.root").num_columns) == (0, 7)
     ar.skim(tmp_path / "fewer.root", tmp_path / "o.root", "Events", cuts=cuts)
     assert read(tmp_path / "o.root").column_names == ["run", "luminosityBlock", "event", "w"]
-
-
-# ---- the command -----------------------------------------------------------------------------------------------------
-
-
-def test_the_command_takes_what_the_function_does(tmp_path, inputs):
-    directory, tables = inputs
-    (tmp_path / "Cert.json").write_text(json.dumps(MASK))
-    (tmp_path / "events.txt").write_text("# mine\n1:1:7\n1 2 60\n3,2,20060 # far\n9:9:9\n")
-    for name in "ac":
-        shutil.copy(directory / "ttree" / f"{name}.root", tmp_path)
-    done = run_here(
-        "skim",
-        "a.root:Events",
-        "--cut",
-        "two=nMuon >= 2",
-        "c.root",
-        "o.root",
-        "--weight",
-        "w",
-        "-c",
-        "event,Muon_*",
-        "--lumi-mask",
-        "Cert.json",
-        "--json",
-        cwd=tmp_path,
-    )
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    expected = chosen(tables, lambda e: in_mask(e) and e["nMuon"] >= 2)
-    assert said["form"] == "arrowroot.skim/1"
-    assert said["cuts"][-1] == {
-        "name": "two",
-        "num_entries": expected.num_rows,
-        "sum_of_weights": expected["w"].to_numpy().sum(),
-    }
-    assert [one["url"] for one in said["inputs"]] == ["a.root", "c.root"]
-    same(read(tmp_path / "o.root"), expected.select(["event", "nMuon", "Muon_pt", "Muon_eta"]))
-    done = run_here(
-        "skim",
-        "a.root:Events",
-        "c.root",
-        "--output",
-        "m.root:Mu=nMuon > 0",
-        "--output",
-        "all.root",
-        "--pick",
-        "events.txt",
-        cwd=tmp_path,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "1 of 4 events is not there: (9, 9, 9)" in done.stderr
-    same(read(tmp_path / "all.root"), chosen(tables, lambda e: e["event"] in (7, 60, 20_060)))
-    assert (
-        read(tmp_path / "m.root", "Mu").num_rows
-        == chosen(tables, lambda e: e["event"] in (7, 60, 20_060) and e["nMuon"]).num_rows
-    )
-
-
-def test_the_command_tells_bad_inputs_by_its_exit_code(tmp_path, inputs):
-    directory, _ = inputs
-    shutil.copy(directory / "ttree" / "a.root", tmp_path)
-    shutil.copy(directory / "ttree" / "c.root", tmp_path / "bad.root")
-    cut_short(tmp_path / "bad.root")
-    done = run_here("skim", "a.root:Events", "bad.root", "o.root", cwd=tmp_path)
-    assert done.returncode == 1
-    assert "bad.root" in done.stderr
-    done = run_here(
-        "skim",
-        "a.root:Events",
-        "bad.root",
-        "o.root",
-        "--on-bad-input",
-        "skip",
-        "--carry",
-        "none",
-        cwd=tmp_path,
-    )
-    assert done.returncode == 4
-    assert "bad.root was left out" in done.stderr
-    assert "o.root: 1,200 entries" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["a.root"], "which output"),
-        (["a.root", "o.root", "--cut", "nMuon>=2"], "a cut has a name"),
-        (["a.root", "o.root", "--cut", "nMuon==2"], "a cut has a name"),
-        (["a.root", "--output", "=nMuon"], "names no file"),
-        (["a.root", "--output", "o.root", "--output", "o.root=nMuon > 1"], "two outputs"),
-        (["a.root", "nowhere/o.root"], "no such directory"),
-        (["a.root", "a.root"], "an input of the skim"),
-        (["a.root", "o.root", "--pick", "nothing.txt"], "no such list of events"),
-    ],
-)
-def test_the_command_says_what_is_wrong(tmp_path, inputs, words, says):
-    directory, _ = inputs
-    shutil.copy(directory / "ttree" / "a.root", tmp_path)
-    done = run_here("skim", *words, "--tree", "Events", cwd=tmp_path)
-    assert done.returncode in (1, 2)
-    assert says in done.stderr
-    assert names_in(tmp_path) == ["a.root"]
 
 
 def test_warnings_of_unreadable_columns_are_told_once(tmp_path, inputs):

@@ -144,13 +144,13 @@ def test_a_choice_of_columns_reads_their_packed_bytes_and_decodes_nothing(tmp_pa
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_cluster_is_read_once_in_few_requests(tmp_path, inputs, layout, monkeypatch):
     directory, _ = inputs
-    files, opened = [], skim_inputs.open_file
+    files, opened = [], skim_inputs.File
 
-    def noted(url, **storage):
-        files.append(opened(url, **storage))
+    def noted(opening):
+        files.append(opened(opening))
         return files[-1]
 
-    monkeypatch.setattr(skim_inputs, "open_file", noted)
+    monkeypatch.setattr(skim_inputs, "File", noted)
     source = directory / f"{layout}.root"
     for number, entries in enumerate((slice(0, 0), None)):
         ar.skim(source, tmp_path / f"{number}.root", "Events", entries=entries, carry=False)

@@ -37,6 +37,13 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
     "InvariantMass": (4, 4),
     "InvariantMasses": (8, 8),
 }
+_NEVER_NULL = (
+    "+ - * / == != < <= > >= sum len any all count is_null isnan isfinite abs sqrt cbrt exp expm1 log log1p log2 log10 "
+    "floor ceil sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh rint round sign square pow atan2 hypot "
+    "float DeltaPhi DeltaR isin in"
+)
+#: Operators and functions that have a value wherever what they are of has.
+NEVER_NULL = frozenset(_NEVER_NULL.split())
 _SAME_IN_TMATH = "Abs Sqrt Exp Log Log2 Log10 Floor Ceil Sin Cos Tan Hypot Min Max Even Odd"
 #: Functions by other names: of TTree::Draw, RVec, TMath, C++ and NumPy.
 ALIASES = {

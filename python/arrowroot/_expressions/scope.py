@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._arrow.convert import empty_batch
 from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, nearest, pointed_at
 from arrowroot._expressions import grammar
-from arrowroot._expressions.functions import ENTRY_NAMES
-from arrowroot._expressions.nodes import Name, Node, Number, Text, names_in, parts_of
+from arrowroot._expressions.functions import ENTRY_NAMES, NEVER_NULL
+from arrowroot._expressions.nodes import (
+    Binary,
+    Call,
+    Item,
+    Member,
+    Name,
+    Node,
+    Number,
+    Text,
+    names_in,
+    parts_of,
+    walk,
+)
 from arrowroot._expressions.tokens import is_name
 from arrowroot._render import shown
 from arrowroot._select.columns import by_name
@@ -23,6 +35,12 @@ if TYPE_CHECKING:
     from arrowroot._expressions.evaluation import Rows
     from arrowroot._expressions.lists import Items
     from arrowroot._select.columns import Candidate
+
+
+def is_required(field: pa.Field[Any]) -> bool:
+    """Return whether a column has no null, on any level."""
+    inner = [field.type.field(i) for i in range(field.type.num_fields)]
+    return not field.nullable and all(map(is_required, inner))
 
 
 class _Referent(NamedTuple):
@@ -123,6 +141,26 @@ class Expression:
     def definition_of(self, name: Name) -> Expression | None:
         """Return the expression that a name in it stands for; None: a column."""
         return self._found[name.name, name.exact].expression
+
+    def never_null(self, schema: pa.Schema) -> bool:
+        """Return whether it has a value for each entry, whatever the values of its columns are.
+
+        schema: of the columns that it needs.
+        """
+        return all(self._never_null(node, schema) for node in walk(self.node))
+
+    def _never_null(self, node: Node, schema: pa.Schema) -> bool:
+        if isinstance(node, Name):
+            found = self._found[node.name, node.exact]
+            if found.expression is not None:
+                return not found.members and found.expression.never_null(schema)
+            return not found.path or (not found.members and is_required(schema.field(found.path)))
+        if isinstance(node, Binary):
+            return node.operator in NEVER_NULL
+        if isinstance(node, Call):
+            return node.function in NEVER_NULL
+        # An item may not be there, and neither may a member.
+        return not isinstance(node, Item | Member)
 
     def error(self, message: str, node: Node) -> FilterError:
         """Return the error of a part of it, with the place."""

@@ -169,13 +169,44 @@ def request_of(output: Location, inputs: Location | Iterable[Location], *setting
     return Request(path_of_root(output), listed(inputs), *settings)
 
 
+class BadInputError(Exception):
+    """A check found an input at fault: ``error`` says why."""
+
+    def __init__(self, name: str, error: ArrowrootError) -> None:
+        super().__init__(name)
+        self.name = name
+        self.error = error
+
+
 def merged(
     request: Request,
     options: Mapping[str, Any],
     progress: Progress,
     check: Check | None = None,
 ) -> MergeReport:
-    """Merge files, as :func:`merge` does. ``check``: is called with each output, its inputs and its objects first."""
+    """Merge files, as :func:`merge` does. ``check``: is called with each output, its inputs and its objects first.
+
+    It raises BadInputError for an input at fault, without which all is merged again if those are left out.
+    """
+    left_out: list[LeftOut] = []
+    while True:
+        try:
+            report = _merged(request, options, progress, check)
+        except BadInputError as bad:
+            if request.on_bad_input == "fail":
+                raise bad.error from None
+            left_out.append(LeftOut(without_secrets(bad.name), bad.error))
+            others = [name for name in request.inputs if name != bad.name]
+            if not others:
+                raise InvalidRequestError(f"no input can be merged: {bad.error}") from bad.error
+            request = request._replace(inputs=others)
+        else:
+            return report._replace(left_out=(*left_out, *report.left_out))
+
+
+def _merged(
+    request: Request, options: Mapping[str, Any], progress: Progress, check: Check | None
+) -> MergeReport:
     if request.on_bad_input not in ("fail", "skip"):
         raise InvalidRequestError(f"on_bad_input: {request.on_bad_input!r} is neither fail nor skip")
     if request.open_files < 1:

@@ -40,7 +40,7 @@ def computed_schema(read: pa.Schema, outputs: Mapping[str, Expression | None], s
         if path is not None:
             fields.append(read.field(path).with_name(name))
         elif expression is not None:
-            fields.append(pa.field(name, scope.type_of(expression)))
+            fields.append(pa.field(name, scope.type_of(expression), nullable=not expression.never_null(read)))
     return pa.schema(fields, read.metadata)
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: Told of an object whose trees come out of it.
 ONLY_TREES = "the trees in it are taken, and nothing else of it"
 
+#: Columns in which CMS's NanoAOD of simulated events records sums of all that were generated.
+NANOAOD_SUMS = ("Runs:genEventCount", "Runs:genEventSumw")
+
 
 class Rule:
     """The names of what is carried."""
@@ -174,7 +177,7 @@ def has_only_trees(found: Any) -> bool:
     return isinstance(found, ObjectList) and all(isinstance(item, Tree) for item in found)
 
 
-def sums_of(file: File, names: Sequence[str], *, are_asked: bool) -> dict[str, float]:
+def sums_of(file: File, names: Sequence[str]) -> dict[str, float]:
     """Return the sums of columns, "TREE:COLUMN", that a file has; integers stay such.
 
     Raises: InvalidRequestError for a column that is no number in each entry or, if a user named it, is not there.
@@ -187,7 +190,7 @@ def sums_of(file: File, names: Sequence[str], *, are_asked: bool) -> dict[str, f
         path, _, column = name.rpartition(":")
         tree = file.get(path)
         if not isinstance(tree, Tree) or not tree.has_branch(column):
-            if are_asked:
+            if tuple(names) != NANOAOD_SUMS:
                 lacks = f"column {column!r} in {path!r}" if isinstance(tree, Tree) else f"tree {path!r}"
                 raise InvalidRequestError(f"sums: {file.url}: there is no {lacks}")
             continue

@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot._api.opening import open as open_file
+from arrowroot._api.file import File
 from arrowroot._api.tree import Tree
 from arrowroot._errors import (
     CorruptFileError,
@@ -21,14 +21,12 @@ from arrowroot._objects.record import kind_text
 from arrowroot._passes.ahead import in_order
 from arrowroot._render import shown
 from arrowroot._select.events import place_of
-from arrowroot._storage.config import redacted
-from arrowroot._storage.readers import scheme_of
+from arrowroot._storage.config import redacted, resolve
+from arrowroot._storage.readers import Opening, scheme_of
 from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from arrowroot._api.file import File
 
 #: Errors that an input is at fault for, not the request.
 OF_INPUTS = (CorruptFileError, StorageError, NotFoundError, SchemaMismatchError, UnsupportedError)
@@ -131,7 +129,9 @@ def _raise(error: Exception) -> OpenInput:
 
 def _opened(url: str, name: str | None, storage: Mapping[str, Any], *, needs_tree: bool) -> OpenInput:
     status = None if "://" in place_of(_local(url)) else _status_of(_local(url))
-    file = open_file(url, **storage)
+    file = File(
+        Opening(*resolve([url], storage))
+    )  # one that is cut short is not read, so nothing is said of its rest
     if file.missing_bytes or file.was_recovered:
         what = f"it was cut short by {file.missing_bytes:,} bytes" if file.missing_bytes else file.damage
         raise CorruptFileError(f"{file.url}: {what or 'it was not closed'}: entries may be missing")

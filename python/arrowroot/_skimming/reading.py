@@ -73,7 +73,7 @@ class Reading:
             # Files without events often have fewer columns.
             if given.num_entries:
                 raise
-        self.sums = sums_of(given.file, request.sums, are_asked=tuple(request.sums) != NANOAOD_SUMS)
+        self.sums = sums_of(given.file, request.sums)
         #: Columns, tables and attribute sets that cannot be read, and why.
         self.left_out: list[tuple[str, str]] = []
         #: Trees that are carried and have neither columns nor entries.

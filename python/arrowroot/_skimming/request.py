@@ -13,7 +13,7 @@ from arrowroot._render import shown
 from arrowroot._select.events import EventList
 from arrowroot._select.lumi import LumiMask
 from arrowroot._sizes import checked_count, parse_size
-from arrowroot._skimming.carrying import Rule
+from arrowroot._skimming.carrying import NANOAOD_SUMS, Rule
 from arrowroot._skimming.inputs import check_outputs
 from arrowroot._skimming.outputs import OutputOptions
 from arrowroot._skimming.tables import Style
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from arrowroot._select.columns import Columns
     from arrowroot._storage.url import Location
 
-#: Columns in which CMS's NanoAOD of simulated events records sums of all that were generated.
-NANOAOD_SUMS = ("Runs:genEventCount", "Runs:genEventSumw")
 #: The form of what a digest is made of.
 _FORM = "arrowroot.skim-part/3"
 

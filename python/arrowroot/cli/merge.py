@@ -7,9 +7,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import arrowroot
-from arrowroot import CorruptFileError
+from arrowroot import ArrowrootError, CorruptFileError
 from arrowroot._converting import compare
-from arrowroot._merging.merge import merged, request_of
+from arrowroot._merging.merge import BadInputError, merged, request_of
 from arrowroot._merging.rows import unseen
 from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
@@ -20,7 +20,7 @@ from arrowroot.cli.target import storage_options
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from arrowroot import File, MergeReport, Tree
     from arrowroot._merging.merge import MergedObject
@@ -56,8 +56,7 @@ def run(options: argparse.Namespace) -> int:
         _say(report)
     for pattern in report.unused_rules:
         print(f"arrowroot: --rule {printable(pattern)}: no object has this name or path", file=sys.stderr)
-    twice = sorted(name for name, n_times in Counter(request.inputs).items() if n_times > 1)
-    for name in twice:
+    for name in more_than_once(request.inputs):
         print(
             f"arrowroot: {printable(without_secrets(name))} is among the inputs more than once",
             file=sys.stderr,
@@ -66,6 +65,11 @@ def run(options: argparse.Namespace) -> int:
         error = without_secrets(" ".join(str(left_out.error).split()))
         print(f"arrowroot: {printable(left_out.path)} was left out: {printable(error)}", file=sys.stderr)
     return EXIT_SKIPPED if report.left_out else EXIT_DONE
+
+
+def more_than_once(names: Iterable[str]) -> list[str]:
+    """Return the names that come more than once: globs overlap, and entries would be counted twice."""
+    return sorted(name for name, n_times in Counter(names).items() if n_times > 1)
 
 
 class _Check:
@@ -84,14 +88,27 @@ class _Check:
                 with arrowroot.open(name, **self._storage) as file:
                     for tree in file.trees:
                         rule = rules.get(tree)
-                        if rule == "concatenate" or (rule == "first" and tree not in met):
-                            n_read[tree] += _compare(file, output, tree, n_read[tree])
-                        elif rule == "unique":
-                            n_read[tree] += _compare_rows(file, output, tree, n_read[tree], met)
+                        try:
+                            if rule == "concatenate" or (rule == "first" and tree not in met):
+                                n_read[tree] += _compare(file, output, tree, n_read[tree])
+                            elif rule == "unique":
+                                n_read[tree] += _compare_rows(file, output, tree, n_read[tree], met)
+                        except ArrowrootError:
+                            _read_all(_tree(file, tree), name)
+                            raise
                         met.setdefault(tree, set())
             for tree, n_entries in n_read.items():
                 if (found := _tree(output, tree).num_entries) != n_entries:
                     raise CorruptFileError(f"{tree}: {found} entries, and {n_entries} in the inputs")
+
+
+def _read_all(tree: Tree, name: str) -> None:
+    """Raise BadInputError if an input is at fault, and not what was made of it."""
+    try:
+        for _ in tree.scan():
+            pass
+    except ArrowrootError as error:
+        raise BadInputError(name, error) from error
 
 
 def _compare_rows(file: File, output: File, name: str, first: int, met: dict[str, set[bytes]]) -> int:

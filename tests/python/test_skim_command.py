@@ -1,0 +1,134 @@
+"""The command ``skim``: what it takes, and what it tells."""
+
+import json
+
+import pytest
+
+import arrowroot as ar
+from tests.command import run_here
+
+from .test_skim import MASK, chosen, cut_short, events, in_mask, names_in, put, read, same
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Return the tables of two inputs, a.root and c.root."""
+    found = {"a": events(1200, 0), "c": events(900, 20_000)}
+    for name, table in found.items():
+        put(tmp_path / f"{name}.root", table)
+    return found
+
+
+def test_the_command_takes_what_the_function_does(tmp_path, tables):
+    (tmp_path / "Cert.json").write_text(json.dumps(MASK))
+    (tmp_path / "events.txt").write_text("# mine\n1:1:7\n1 2 60\n3,2,20060 # far\n9:9:9\n")
+    done = run_here(
+        "skim",
+        "a.root:Events",
+        "--cut",
+        "two=nMuon >= 2",
+        "c.root",
+        "o.root",
+        "--weight",
+        "w",
+        "-c",
+        "event,Muon_*",
+        "--lumi-mask",
+        "Cert.json",
+        "--json",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    expected = chosen(tables, lambda e: in_mask(e) and e["nMuon"] >= 2)
+    assert said["form"] == "arrowroot.skim/1"
+    assert said["cuts"][-1] == {
+        "name": "two",
+        "num_entries": expected.num_rows,
+        "sum_of_weights": expected["w"].to_numpy().sum(),
+    }
+    assert [one["url"] for one in said["inputs"]] == ["a.root", "c.root"]
+    same(read(tmp_path / "o.root"), expected.select(["event", "nMuon", "Muon_pt", "Muon_eta"]))
+    done = run_here(
+        "skim",
+        "a.root:Events",
+        "c.root",
+        "--output",
+        "m.root:Mu=nMuon > 0",
+        "--output",
+        "all.root",
+        "--pick",
+        "events.txt",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 of 4 events is not there: (9, 9, 9)" in done.stderr
+    same(read(tmp_path / "all.root"), chosen(tables, lambda e: e["event"] in (7, 60, 20_060)))
+    assert (
+        read(tmp_path / "m.root", "Mu").num_rows
+        == chosen(tables, lambda e: e["event"] in (7, 60, 20_060) and e["nMuon"]).num_rows
+    )
+
+
+@pytest.mark.usefixtures("tables")
+def test_the_command_tells_bad_inputs_by_its_exit_code(tmp_path):
+    (tmp_path / "c.root").rename(tmp_path / "bad.root")
+    cut_short(tmp_path / "bad.root")
+    done = run_here("skim", "a.root:Events", "bad.root", "o.root", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "bad.root" in done.stderr
+    done = run_here(
+        "skim",
+        "a.root:Events",
+        "bad.root",
+        "o.root",
+        "--on-bad-input",
+        "skip",
+        "--carry",
+        "none",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 4
+    assert "bad.root was left out" in done.stderr
+    assert "what is left of it is read" not in done.stderr
+    assert "o.root: 1,200 entries" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["a.root"], "which output"),
+        (["a.root", "o.root", "--cut", "nMuon>=2"], "a cut has a name"),
+        (["a.root", "o.root", "--cut", "nMuon==2"], "a cut has a name"),
+        (["a.root", "--output", "=nMuon"], "names no file"),
+        (["a.root", "--output", "o.root", "--output", "o.root=nMuon > 1"], "two outputs"),
+        (["a.root", "nowhere/o.root"], "no such directory"),
+        (["a.root", "a.root"], "an input of the skim"),
+        (["a.root", "o.root", "--pick", "nothing.txt"], "no such list of events"),
+        (["a.root", "o.root", "--sum", "Rns:nothing"], "there is no tree 'Rns'"),
+        (["a.root", "o.root", "--sum", "Events:nothing"], "there is no column 'nothing' in 'Events'"),
+    ],
+)
+@pytest.mark.usefixtures("tables")
+def test_the_command_says_what_is_wrong(tmp_path, words, says):
+    done = run_here("skim", *words, "--tree", "Events", cwd=tmp_path)
+    assert done.returncode in (1, 2)
+    assert says in done.stderr
+    assert sorted(names_in(tmp_path)) == ["a.root", "c.root"]
+
+
+@pytest.mark.usefixtures("tables")
+def test_an_input_that_is_given_twice_is_told(tmp_path):
+    done = run_here("skim", "?.root", "a.root", "o.root", "--tree", "Events", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "a.root is among the inputs more than once" in done.stderr
+    assert "c.root" not in done.stderr
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_definition_of_columns_that_all_entries_have_is_one_branch(tmp_path):
+    done = run_here(
+        "skim", "a.root:Events", "o.root", "--define", "b=nMuon*2", "-c", "b", "--cut", "m=b>2", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert [branch.path for branch in ar.open(tmp_path / "o.root")["Events"].branches] == ["b"]
