@@ -27,6 +27,17 @@ def _no_site(tmp_path_factory):
         yield
 
 
+@pytest.fixture(autouse=True)
+def _site_of_one_test():
+    """A command that a test runs in this process says which site this is, for those that it starts: not for the next test."""
+    before = os.environ.get("ARROWROOT_SITE")
+    yield
+    if before is None:
+        os.environ.pop("ARROWROOT_SITE", None)
+    else:
+        os.environ["ARROWROOT_SITE"] = before
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _small_kernel():
     """The control kernel around each sample takes a tenth of a second of its own: here it is less."""

@@ -26,7 +26,7 @@ pub(crate) struct Keys {
     entries: Vec<FileKey>,
     /// Made when a path is asked for.
     paths: OnceLock<Paths>,
-    /// Places of the keys directly in a directory, by its path. Made when a directory is asked for.
+    /// Indices of the keys directly in a directory, by its path. Made when a directory is asked for.
     by_directory: OnceLock<HashMap<String, Vec<usize>>>,
     /// Some were found by walking the records.
     were_walked: bool,
@@ -41,14 +41,14 @@ impl Keys {
 
     fn by_directory(&self) -> &HashMap<String, Vec<usize>> {
         self.by_directory.get_or_init(|| {
-            let mut places: HashMap<String, Vec<usize>> = HashMap::new();
-            for (place, entry) in self.entries.iter().enumerate() {
-                match places.get_mut(&entry.directory) {
-                    Some(known) => known.push(place),
-                    None => drop(places.insert(entry.directory.clone(), vec![place])),
+            let mut indices: HashMap<String, Vec<usize>> = HashMap::new();
+            for (index, entry) in self.entries.iter().enumerate() {
+                match indices.get_mut(&entry.directory) {
+                    Some(known) => known.push(index),
+                    None => drop(indices.insert(entry.directory.clone(), vec![index])),
                 }
             }
-            places
+            indices
         })
     }
 
@@ -121,8 +121,8 @@ impl File {
     /// As [`File::keys`].
     pub fn keys_in(&self, directory: &str) -> Result<Vec<&FileKey>> {
         let keys = self.all_keys()?;
-        let places = keys.by_directory().get(directory).map(Vec::as_slice).unwrap_or_default();
-        Ok(places.iter().map(|&place| &keys.entries[place]).collect())
+        let indices = keys.by_directory().get(directory).map(Vec::as_slice).unwrap_or_default();
+        Ok(indices.iter().map(|&index| &keys.entries[index]).collect())
     }
 
     /// The key of a path such as `"dir/name"` or `"name;2"`; the highest cycle if none is given. Only the directories that the

@@ -266,14 +266,14 @@ impl PyFile {
         let read = patiently(py, may_wait, move || {
             let Some(entry) = file.found(&path)? else { return Ok(None) };
             if entry.is_directory || is_table(&file, &entry)? {
-                return PyKey::new(&file, &entry).map(|key| Some(Found::Key(key)));
+                return PyKey::new(&file, &entry).map(|key| Some(KeyOrObject::Key(key)));
             }
-            file.object(&path).map(|object| Some(Found::Object(object)))
+            file.object(&path).map(|object| Some(KeyOrObject::Object(object)))
         })?;
         warn_of_mended(py, &take_mended(&self.file))?;
         match read.map_err(to_python)? {
-            Some(Found::Object(object)) => object_of(py, factory, object).map(Some),
-            Some(Found::Key(key)) => Bound::new(py, key).map(|key| Some(key.into_any())),
+            Some(KeyOrObject::Object(object)) => object_of(py, factory, object).map(Some),
+            Some(KeyOrObject::Key(key)) => Bound::new(py, key).map(|key| Some(key.into_any())),
             None => Ok(None),
         }
     }
@@ -329,7 +329,7 @@ impl PyFile {
 }
 
 /// What a path leads to: an object that was read, or the key of a directory or a tree.
-enum Found {
+enum KeyOrObject {
     Key(PyKey),
     Object(KeyedObject),
 }

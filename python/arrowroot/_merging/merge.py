@@ -169,7 +169,7 @@ def request_of(output: Location, inputs: Location | Iterable[Location], *setting
     return Request(path_of_root(output), listed(inputs), *settings)
 
 
-class BadInputError(Exception):
+class BadInputError(ArrowrootError):
     """A check found an input at fault: ``error`` says why."""
 
     def __init__(self, name: str, error: ArrowrootError) -> None:
