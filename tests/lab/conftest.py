@@ -29,7 +29,7 @@ def _no_site(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _site_of_one_test():
-    """What site a command in this process says this is holds for what it starts, and not for the next test."""
+    """A site that a command in this process was told of is that of what it starts, and not of the next test."""
     before = os.environ.get("ARROWROOT_SITE")
     yield
     if before is None:

@@ -319,7 +319,9 @@ fn an_error_stops_everything_and_is_told_again() {
             assert_eq!(error.as_deref(), Some("bad"));
             assert_eq!(queue.wait().unwrap_err().to_string(), "bad");
             assert_eq!(producer.ticket().unwrap_err().to_string(), "bad");
-            assert_eq!(n_placed.load(Relaxed), if is_of_task { 5 } else { 6 });
+            let n_placed = n_placed.load(Relaxed);
+            // A task may fail before what comes before it was placed.
+            assert!(if is_of_task { n_placed <= 5 } else { n_placed == 6 }, "{n_placed}");
         }
     }
 }
