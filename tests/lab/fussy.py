@@ -62,7 +62,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.n_open -= 1
 
     def do_HEAD(self):
-        """Of a storage that files are pushed to: what is not there is not found."""
+        """A storage that files are pushed to is asked so whether they are there; none is."""
         self.do_GET()
 
     def do_GET(self):

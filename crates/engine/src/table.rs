@@ -196,14 +196,14 @@ pub trait Table: Send + Sync {
 /// The metadata of a table, as its format has them.
 #[derive(Debug, Clone)]
 pub enum Physical<'t> {
-    /// Those of a tree.
+    /// The clusters of a tree.
     Tree {
         /// Its record.
         record: &'t TreeRecord,
         /// The bytes that this is in, which know the baskets of a branch.
         object_data: &'t [u8],
     },
-    /// Those of an RNTuple.
+    /// The clusters of an RNTuple.
     Ntuple {
         /// Fields and columns.
         schema: &'t NtupleSchema,

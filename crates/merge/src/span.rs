@@ -16,7 +16,7 @@ pub struct PackedSpan {
     pub entries: Range<u64>,
     /// Bytes of its pieces that would be copied.
     pub stored_bytes: u64,
-    /// Of an RNTuple: its page list, and its number in that.
+    /// Its page list in an RNTuple, and its number in that.
     pub(crate) place: (usize, usize),
 }
 

@@ -328,7 +328,7 @@ impl PyFile {
     }
 }
 
-/// What a path leads to: an object that was read, or the key of a directory or a tree.
+/// An object that was read, or the key of a directory or a tree: a path leads to either.
 enum KeyOrObject {
     Key(PyKey),
     Object(KeyedObject),

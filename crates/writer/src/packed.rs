@@ -24,7 +24,7 @@ pub struct PackedCluster {
     pub memory_bytes: u64,
     /// The pieces, one behind the other.
     pub bytes: Vec<u8>,
-    /// What they are: all that each branch or column has of these entries, in the order of its entries.
+    /// All that each branch or column has of these entries, in the order of its entries.
     pub pieces: PackedPieces,
 }
 

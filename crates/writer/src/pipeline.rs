@@ -99,7 +99,7 @@ pub(crate) struct TablePipeline<F: TableFormat> {
     border: Option<Border>,
     /// Clusters that were collected here: borders depend on these alone.
     n_collected: u64,
-    /// Those that borders may still depend on.
+    /// The clusters that borders may still depend on.
     recent: VecDeque<Recent>,
     written: Written,
     stored_bytes: Arc<AtomicU64>,

@@ -127,7 +127,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
         words = [*words[1:2], "--help"]
     whole = parser(words[0] if words else "")
     actions = whole._actions  # noqa: SLF001 - argparse says it nowhere else
-    commands = next(one.choices or {} for one in actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001
+    commands = next(one.choices or {} for one in actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001 - likewise
     if not words:
         whole.print_help()
         whole.exit()

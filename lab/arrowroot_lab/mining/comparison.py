@@ -76,7 +76,7 @@ class Measured(NamedTuple):
 
 
 class _OfSide(NamedTuple):
-    """What a comparison asks of the row of a result whose case is known; there are hundreds of thousands."""
+    """The row of a result whose case is known, as a comparison needs it; there are hundreds of thousands."""
 
     series_id: str
     version: str

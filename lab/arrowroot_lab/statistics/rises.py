@@ -74,7 +74,7 @@ def rises(logs: Array, groups: Mapping[Any, Sequence[int]], *, least: float = LE
     judge = _Judge(logs, {key: np.asarray(rows) for key, rows in groups.items() if len(rows)}, least)
     now, n = LEAST_ROUNDS + WINDOW - 1, logs.shape[1]
     while now < n:
-        # What goes on is followed from round to round; else nothing is found in nearly all of them.
+        # A rise that goes on is followed from round to round; else nothing is found in nearly all of them.
         if all(rise.end is not None for rise in judge.found):
             ahead = np.arange(now, min(now + _MOST_AHEAD, n))
             suspect = judge.suspects(ahead)

@@ -35,7 +35,7 @@ def within(spans: Sequence[Span], entries: Span) -> list[Span]:
 class Aside:
     """Takes clusters that an output wants as a whole out of what a filter has selected, before that is read.
 
-    What is left is delivered in its order. Who draws it asks before each batch which clusters come before.
+    The rest is delivered in its order. Before each batch its user asks which clusters come before.
     """
 
     def __init__(self, flow: Flow, spans: Sequence[Span], entries: Span) -> None:
@@ -68,7 +68,7 @@ class Aside:
             yield self._whole.popleft()[1]
 
     def _without_whole(self, evaluations: Iterator[Evaluated]) -> Iterator[Evaluated]:
-        # What is known of the cluster that can be copied next, as long as all its entries were selected.
+        # The parts of the cluster that can be copied next, as long as all its entries were selected.
         held: list[Evaluated] = []
         is_lost = False
         low = 0

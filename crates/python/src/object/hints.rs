@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use arrowroot::format::column::{Class, Name, Node, Step, is_of_root};
 use arrowroot::format::decode::Values;
 
-/// What is known of how values were stored, for the names of classes.
+/// The way values were stored, as far as it is known, for the names of classes.
 #[derive(Clone, Copy)]
 pub(super) enum Hint<'g> {
     Unknown,
