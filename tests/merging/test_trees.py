@@ -206,3 +206,14 @@ def test_an_input_whose_identifier_of_references_is_damaged_is_left_out_whole(re
     report = ar.merge(tmp_path / "ours.root", references, on_bad_input="skip")
     assert [one.path for one in report.left_out] == [str(references[0])]
     assert ar.open(tmp_path / "ours.root")["refs"].num_entries == 4
+
+
+def test_objects_behind_an_input_without_entries_are_forgotten_as_in_their_own_file(tmp_path):
+    """ROOT says of each entry else that an object is there twice (TExMap::Add)."""
+    root.run(made.make_behind_empty, tmp_path)
+    ar.merge(tmp_path / "out.root", [tmp_path / "e0.root", tmp_path / "e1.root"])
+    of_first, of_second, of_all = (
+        root.run(made.forgets_objects, tmp_path, name) for name in ("e0.root", "e1.root", "out.root")
+    )
+    assert of_all == of_second
+    assert of_all != of_first

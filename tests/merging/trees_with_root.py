@@ -154,3 +154,27 @@ def referenced(path: str) -> list[str]:
     """Return the names of what the references lead to, entry by entry; "" where they lead nowhere."""
     ROOT.gInterpreter.Declare(_REFERENCES)
     return [str(name) for name in ROOT.referenced(path)]
+
+
+def make_behind_empty() -> None:
+    """Write ``e0.root`` and ``e1.root``: objects that are not split, and lists of them, in none and in 30 entries."""
+    for number, n_entries in enumerate((0, 30)):
+        file = ROOT.TFile(f"e{number}.root", "RECREATE")
+        tree = ROOT.TTree("t", "")
+        text, listed, named = ROOT.TObjString("x"), ROOT.TList(), ROOT.TNamed("a", "b")
+        listed.SetOwner(False)
+        listed.Add(named)
+        tree.Branch("text", text, 16000, 0)
+        tree.Branch("list", listed, 16000, 0)
+        for entry in range(n_entries):
+            text.SetString(f"o{entry}")
+            named.SetTitle(f"t{entry}")
+            tree.Fill()
+        tree.Write()
+        file.Close()
+
+
+def forgets_objects(path: str) -> list[bool]:
+    """Return of each branch whether ROOT forgets the objects of an entry before it reads the next one."""
+    file = ROOT.TFile(path)
+    return [not branch.TestBit(1 << 22) for branch in file.Get("t").GetListOfBranches()]
