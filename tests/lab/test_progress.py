@@ -148,6 +148,15 @@ def test_a_run_that_nobody_watches_prints_a_line_a_step(campaign, monkeypatch):
     )
 
 
+def test_after_a_failure_the_overview_is_what_to_look_at(campaign):
+    path = campaign(engine("a", error="the server closed the connection"), repeats=1)
+    done = run_here("lab", "run", path, "--db", path.with_suffix(".db"), "--site", "s")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.endswith(
+        f"What to do next:\n  arrowroot lab show --overview --db {path.with_suffix('.db')}\n"
+    )
+
+
 @pytest.mark.usefixtures("undisturbed")
 def test_names_of_cases_have_what_differs_between_them(campaign):
     told = []
