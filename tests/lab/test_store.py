@@ -218,7 +218,7 @@ def test_four_processes_write_and_nothing_is_lost_doubled_or_locked_out(place):
     with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
         assert sum(pool.map(put_all, [place] * 4, parts)) == len(expected)
     with Store.open(place, must_exist=True) as store:
-        assert store.count() == len(expected)
+        assert store.count() == len(expected) == sum(n for n, _ in store.spans(None).values())
         assert {one.uuid: one for one in store.results()} == {one.uuid: one for one in expected}
         n_samples = sum(len(one.samples) for one in expected)
         assert rows(store, "SELECT count(*) AS n FROM samples")[0]["n"] == n_samples
@@ -341,14 +341,47 @@ def test_samples_have_the_values_of_each_metric(store):
     assert store.taken([], "wall_ns") == {}
 
 
-def test_the_first_results_of_each_series_and_version_are_those_of_all_that_match(store):
-    for result in RESULTS:
-        store.put(result)
-    dates = sorted(one.created_at for one in store.summaries())
-    for where in (Filter(), Filter(since=dates[len(dates) // 2]), Filter(engine=("nobody",))):
-        found = store.firsts(where)
-        assert found == {key: first for key, (_, first) in store.spans(where).items()}
-        assert bool(found) is (where.engine == ())
+def spans_of(summaries):
+    """Series and version -> how many, and since when."""
+    found = {}
+    for one in summaries:
+        found.setdefault((one.series_id, one.version), []).append(one.created_at)
+    return {key: (len(dates), min(dates)) for key, dates in found.items()}
+
+
+def test_results_of_each_series_and_version_are_counted_as_they_come(store):
+    made = [*Made(seed=2, n_samples=1).results(), *Made(seed=3, campaign="other", n_samples=1).results()]
+    for place, result in enumerate([*made[::2], *made[1::2], *made[:50]]):
+        assert store.put(result) is (place < len(made))
+    every = store.summaries()
+    dates, one = sorted(one.created_at for one in every), every[0]
+    kept = [
+        Filter(),
+        Filter(campaign=("other",)),
+        Filter(version=("6*",)),
+        Filter(series=(one.series_id[:9],)),
+    ]
+    counted = [
+        Filter(since=dates[len(dates) // 2]), Filter(outcome=("failed",)), Filter(engine=("nobody",)),
+        Filter(site=(one.site,), campaign=("other",)),
+    ]  # fmt: skip
+    for where in (*kept, Filter(case=(one.case_id,)), *counted):
+        expected = spans_of(store.summaries(where))
+        assert where.has_counts() is (where not in counted)
+        assert store.spans(where) == expected
+        assert store.firsts(where) == {key: first for key, (_, first) in expected.items()}
+
+
+def test_results_of_an_older_database_are_counted(place):
+    engine = engine_of(resolve(place))
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        upgrade(connection, "0007")
+        for result in RESULTS[1:]:
+            put_older(connection, result)
+    engine.dispose()
+    with Store.open(place) as store:
+        assert store.put(RESULTS[0])
+        assert store.spans(None) == spans_of(store.summaries())
 
 
 def test_the_newest_results_of_a_series_and_version_are_found_by_one_of_them(store):

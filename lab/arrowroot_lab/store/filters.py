@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, or_
@@ -61,6 +61,10 @@ class Filter:
         """True if the newest result that matches may not be the newest of its series, or version and campaign."""
         apart = ("outcome",) if self.newest else ("outcome", "version", "campaign")
         return any(getattr(self, name) for name in (*NAMES, "reading", "since", "until") if name not in apart)
+
+    def has_counts(self) -> bool:
+        """True if all results of a series, version and campaign match, or none: how many there are is kept."""
+        return not self.outcome and not replace(self, newest=False).narrows()
 
     def conditions(self, dialect: str) -> ColumnElement[bool]:
         """The condition on the rows of ``result``, but for ``newest``."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 #: The newest step of ``migrations/versions``.
-REVISION = "0007"
+REVISION = "0008"
 VERSION_TABLE = "arrowroot_lab_version"
 #: Steps run one process at a time; PostgreSQL has locks that are numbers.
 _LOCK = 0x6C61_6221

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Row, and_, func, or_, select, true
+from sqlalchemy import Row, and_, case, func, or_, select, true
 
 from arrowroot_lab.documents import Outcome, Result, decode, encode, from_json, text_of
 from arrowroot_lab.errors import KnownUuidError, NoDatabaseError, RequestError, StoreError
@@ -150,7 +150,8 @@ class Store:
                 name: getattr(summary, name)
                 for name in ("series_id", "version", "campaign", "created_at", "uuid")
             }
-            connection.execute(statements.newest, {"result_id": key, **newest})
+            newest |= {"result_id": key, "n_results": 1, "first_at": summary.created_at}
+            connection.execute(statements.newest, newest)
         return True
 
     def has(self, asked: Result, outcomes: tuple[Outcome, ...] = (Outcome.OK,)) -> bool:
@@ -192,27 +193,37 @@ class Store:
             return list(connection.execute(query).fetchall())
 
     def spans(self, where: Filter | None) -> dict[tuple[str, str], tuple[int, str]]:
-        """Return (series, version) -> (how many results match, when the first was), by the index alone if all do."""
+        """Return (series, version) -> (how many results match, when the first was)."""
+        where = where or Filter()
         columns = tables.result.c
-        each = [columns.series_id, columns.version]
-        query = select(*each, func.count(), func.min(columns.created_at)).group_by(*each)
-        query = query.where((where or Filter()).conditions(self._engine.dialect.name))
+        query = select(columns.series_id, columns.version)
+        if where.has_counts():
+            counted = tables.newest.c
+            query = query.add_columns(func.sum(counted.n_results), func.min(counted.first_at))
+            query = query.join_from(tables.newest, tables.result, counted.result_id == columns.id)
+        else:
+            query = query.add_columns(func.count(), func.min(columns.created_at))
+        query = query.where(where.conditions(self._engine.dialect.name))
         with told(self.place), self._engine.connect() as connection:
-            return {(row[0], row[1]): (row[2], row[3]) for row in connection.execute(query)}
+            rows = _plain(connection.execute(query.group_by(columns.series_id, columns.version)))
+        return {(series, version): (int(n), first) for series, version, n, first in rows}
 
     def firsts(self, where: Filter | None) -> dict[tuple[str, str], str]:
         """Return (series, version) -> when the first result was that matches: a look into the index for each."""
+        where = where or Filter()
+        if where.has_counts():
+            return {key: first for key, (_, first) in self.spans(where).items()}
         each = select(tables.newest.c.series_id, tables.newest.c.version).distinct().subquery().c
         columns = tables.result.c
         first = (
             select(func.min(columns.created_at))
             .where(columns.series_id == each.series_id, columns.version == each.version)
-            .where((where or Filter()).conditions(self._engine.dialect.name))
+            .where(where.conditions(self._engine.dialect.name))
             .scalar_subquery()
         )
         with told(self.place), self._engine.connect() as connection:
-            rows = connection.execute(select(each.series_id, each.version, first)).fetchall()
-        return {(row[0], row[1]): row[2] for row in rows if row[2] is not None}
+            rows = _plain(connection.execute(select(each.series_id, each.version, first)))
+        return {(series, version): date for series, version, date in rows if date is not None}
 
     def newest_of(
         self,
@@ -500,7 +511,7 @@ class _Statements:
 
     #: Returns the new row's id; no row if the UUID is known.
     result: Any
-    #: Replaces the row of the series, version and campaign if the new result is newer.
+    #: Counts the new result in the row of its series, version and campaign, and names it there if it is the newest.
     newest: Any
 
 
@@ -517,12 +528,14 @@ def _statements(dialect: str) -> _Statements:
     is_newer = or_(
         now.created_at > known.created_at, and_(now.created_at == known.created_at, now.uuid > known.uuid)
     )
-    values = {"result_id": now.result_id, "created_at": now.created_at, "uuid": now.uuid}
+    values: dict[str, Any] = {
+        name: case((is_newer, now[name]), else_=known[name]) for name in ("result_id", "created_at", "uuid")
+    }
+    values["n_results"] = known.n_results + now.n_results
+    values["first_at"] = case((now.first_at < known.first_at, now.first_at), else_=known.first_at)
     return _Statements(
         insert(tables.result).on_conflict_do_nothing(index_elements=["uuid"]).returning(tables.result.c.id),
-        newest.on_conflict_do_update(
-            index_elements=["series_id", "version", "campaign"], set_=values, where=is_newer
-        ),
+        newest.on_conflict_do_update(index_elements=["series_id", "version", "campaign"], set_=values),
     )
 
 

@@ -111,7 +111,8 @@ counter = Table(
     sqlite_with_rowid=False,
 )
 
-#: The newest result of each series and version in each campaign: to find them among a million takes seconds.
+#: The newest result of each series and version in each campaign, how many there are, and when the first was: to find
+#: or count them among a million takes a good part of a second and more.
 newest = Table(
     "newest",
     metadata,
@@ -121,6 +122,8 @@ newest = Table(
     Column("result_id", Integer64, ForeignKey("result.id"), nullable=False),
     Column("created_at", Text, nullable=False),
     Column("uuid", Text, nullable=False),
+    Column("n_results", BigInteger, nullable=False, server_default="1"),
+    Column("first_at", Text, nullable=False, server_default=""),
 )
 
 #: Changes that somebody has accepted: those of one name in one series, from one value to another.

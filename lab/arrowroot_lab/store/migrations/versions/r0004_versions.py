@@ -37,4 +37,4 @@ def upgrade() -> None:
             result.update().where(result.c.id == sa.bindparam("key")),
             [{"key": key, **{name: getattr(one, name) for name in _COLUMNS}} for key, one in told],
         )
-    renew(connection)
+    renew(connection, is_counted=False)

@@ -49,7 +49,7 @@ def upgrade() -> None:
                 _ACCEPTED.update().where(_ACCEPTED.c.reason == row.reason).values(reason=reason)
             )
     if is_any:
-        renew(connection)
+        renew(connection, is_counted=False)
 
 
 def _replace(connection: sa.Connection, key: int, document: dict[str, object]) -> None:
