@@ -18,6 +18,7 @@ from arrowroot_lab.statistics import (
     LEAST_CHANGE,
     LEAST_HISTORY,
     InTurns,
+    Samples,
     Verdict,
     bound_rank,
     changes,
@@ -174,6 +175,10 @@ def test_samples_that_are_not_counted_have_no_pair_and_the_repeated_one_takes_th
     assert len({round(pair.ratio, 6) for pair in pairs}) == 1
 
 
+def in_turns(before, now):
+    return InTurns(*([(run, Samples.of(samples)) for run, samples in side] for side in (before, now)))
+
+
 #: Samples in the order of their turns, as nearly all are: seconds from one to the next, its value and its trace.
 STEPS = st.lists(
     st.tuples(st.integers(0, 3), st.sampled_from([None, 0, 1, 5]), st.sampled_from([None, "a", "b"])),
@@ -194,12 +199,16 @@ def test_samples_in_order_have_the_pairs_that_any_samples_have(sides, lag_s):
     one, other = side(sides[0], 0), side(sides[1], lag_s)
     whole = (one, other), (one[: len(other)], other[: len(one)])
     for before, now in whole:
-        told = InTurns([("run", before)], [("run", now)])
+        told = in_turns([("run", before)], [("run", now)])
         # A second result that has no turn in common changes no pair, and its side is looked at turn by turn.
         further = ("run", [Taken(99, "2026-10-02T00:00:00.000Z", (1,), None)])
-        slowly = InTurns([("run", before), further], [("run", now)])
+        slowly = in_turns([("run", before), further], [("run", now)])
         for with_zeros in (False, True):
-            assert told.pairs(with_zeros=with_zeros) == slowly.pairs(with_zeros=with_zeros)
+            pairs = slowly.pairs(with_zeros=with_zeros)
+            assert told.pairs(with_zeros=with_zeros) == pairs
+            ratios = [pair.ratio for pair in pairs], all(pair.is_exact for pair in pairs)
+            for one in (told, slowly):
+                assert one.ratios(with_zeros=with_zeros) == ratios
 
 
 def test_samples_of_one_trace_in_virtual_time_are_exact():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from arrowroot_lab.documents import Outcome
@@ -26,10 +25,9 @@ from arrowroot_lab.statistics import compare as judge
 from .metrics import STATISTICS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from arrowroot_lab.statistics import Pair
-    from arrowroot_lab.store import Taken
+    from arrowroot_lab.statistics import Samples
 
     from .comparison import Measured
     from .metrics import Metric
@@ -69,36 +67,39 @@ class Compared:
 class Case:
     """The samples of one case on both sides."""
 
-    def __init__(self, both: list[list[Measured]], by: str, samples: Mapping[str, list[Taken]]) -> None:
+    def __init__(self, both: list[list[Measured]], by: str, samples: Mapping[str, Samples]) -> None:
         self.both, self.by = both, by
         #: By side and result, in the order of ``both``.
-        self.taken = [[samples[one.row.uuid] for one in side] for side in both]
+        self.samples = [[samples[one.row.uuid] for one in side] for side in both]
         #: Sites never run in turns.
         self.in_turns = None if by == "site" else InTurns(*(
-            [(one.row.run, told) for one, told in zip(side, taken, strict=True)]
-            for side, taken in zip(both, self.taken, strict=True)
+            [(one.row.run, told) for one, told in zip(side, of_side, strict=True)]
+            for side, of_side in zip(both, self.samples, strict=True)
         ))  # fmt: skip
 
     def values(self, at: int) -> list[list[list[float]]]:
         """By side and result, the values of the metric at a place."""
         return [
-            [[value for one in told if (value := one.values[at]) is not None] for told in side]
-            for side in self.taken
+            [[value for value in told.values[at] if value is not None] for told in side]
+            for side in self.samples
         ]
 
+    def figures(self, at: int, statistic: str) -> list[float | None]:
+        """The figure of each side by the metric at a place; None: no sample has it."""
+        told = (
+            [value for one in side for value in one.values[at] if value is not None] for side in self.samples
+        )
+        return [STATISTICS[statistic](values) if values else None for values in told]
 
-def judged(case: Case, sides: tuple[str, str], at: int, *, asked: Metric, statistic: str) -> Compared:
-    """Judge a case by one metric, that at a place of the samples' values; sides: the values that are compared."""
+
+def compared(case: Case, sides: tuple[str, str], metrics: Sequence[Metric], *, statistic: str) -> Compared:
+    """Judge a case by each metric, in the order of the samples' values: the first one, and what is told besides.
+
+    sides: the values that are compared
+    """
     first, second = case.both
-    told = case.values(at)
-    figures = [
-        STATISTICS[statistic](values) if (values := [*chain.from_iterable(side)]) else None for side in told
-    ]
-    if case.in_turns is None:
-        comparison = _judged_by_nights(case.both, told, asked, statistic, figures)
-    else:
-        pairs = case.in_turns.pairs(at, with_zeros=asked.form in _COUNTS)
-        comparison = _judged_by_pairs(case, pairs, asked, figures)
+    figures = case.figures(0, statistic)
+    comparison, *further = (_judged(case, at, one, statistic) for at, one in enumerate(metrics))
     return Compared(
         case={
             axis: value
@@ -115,56 +116,59 @@ def judged(case: Case, sides: tuple[str, str], at: int, *, asked: Metric, statis
         now_figure=figures[1],
         before_uuid=first[0].row.uuid,
         now_uuid=second[0].row.uuid,
+        also={one.key: told for one, told in zip(metrics[1:], further, strict=True)},
     )
 
 
-def _judged_by_nights(
-    both: list[list[Measured]],
-    told: list[list[list[float]]],
-    asked: Metric,
-    statistic: str,
-    figures: list[float | None],
-) -> Comparison:
-    """Judge two sites, which never run in turns, by their nearest rounds; told: values by site and result."""
+def _judged(case: Case, at: int, asked: Metric, statistic: str) -> Comparison:
+    """Judge a case by one metric, that at a place of the samples' values."""
+    if case.in_turns is None:
+        return _judged_by_nights(case, at, asked, statistic)
+    return _judged_by_pairs(case, case.in_turns, at, asked, statistic)
+
+
+def _judged_by_nights(case: Case, at: int, asked: Metric, statistic: str) -> Comparison:
+    """Judge two sites, which never run in turns, by their nearest rounds."""
     rounds = [
         [
             (one.row.created_at, figure)
             for one, values in zip(side, of_side, strict=True)
             if values and (figure := STATISTICS[statistic](values)) > 0
         ]
-        for side, of_side in zip(both, told, strict=True)
+        for side, of_side in zip(case.both, case.values(at), strict=True)
     ]
     ratios = nearest(*rounds)
     if ratios:
         return compare_nights(ratios, is_lower_better=asked.is_lower_better)
-    why = _why_no_figure(both, figures) or "no rounds of both are within a day"
+    why = _why_no_figure(case.both, case.figures(at, statistic)) or "no rounds of both are within a day"
     return replace(judge([]), reason=why)
 
 
-def _judged_by_pairs(case: Case, pairs: list[Pair], asked: Metric, figures: list[float | None]) -> Comparison:
+def _judged_by_pairs(case: Case, in_turns: InTurns, at: int, asked: Metric, statistic: str) -> Comparison:
     """Judge by the pairs of samples that were taken in turns."""
-    both = case.both
-    is_exact = all(pair.is_exact for pair in pairs)
+    both, is_count = case.both, asked.form in _COUNTS
+    ratios, is_exact = in_turns.ratios(at, with_zeros=is_count)
     is_wide = asked.has_waits and any(one.row.node for side in both for one in side)
     least, tolerance, confidence = _SHARED if is_wide else _QUIET
     comparison = judge(
-        [pair.ratio for pair in pairs],
+        ratios,
         is_lower_better=asked.is_lower_better,
         is_exact=is_exact,
         least=least,
         tolerance=tolerance,
         confidence=confidence,
     )
-    # From zero there is a verdict, and no ratio.
-    comparison = replace(
-        comparison,
-        ratio=_finite(comparison.ratio),
-        low=_finite(comparison.low),
-        high=_finite(comparison.high),
-    )
-    if not pairs:
-        return replace(comparison, reason=_why_unpaired(both, figures, is_count=asked.form in _COUNTS))
-    if not is_exact and all(one.trace for side in case.taken for told in side for one in told):
+    if not ratios:
+        return replace(comparison, reason=_why_unpaired(both, case.figures(at, statistic), is_count=is_count))
+    if math.inf in (comparison.ratio, comparison.low, comparison.high):
+        # From zero there is a verdict, and no ratio.
+        comparison = replace(
+            comparison,
+            ratio=_finite(comparison.ratio),
+            low=_finite(comparison.low),
+            high=_finite(comparison.high),
+        )
+    if not is_exact and all(all(one.traces) for side in case.samples for one in side):
         return replace(comparison, reason="in virtual time, each from a trace of its own")
     return comparison
 

@@ -22,7 +22,7 @@ from arrowroot_lab.statistics import (
     Verdict,
 )
 
-from .case import Case, judged, why_skipped
+from .case import Case, compared, why_skipped
 from .format import shown
 from .metrics import JUDGED, READINGS, STATISTICS, Metric, metric
 from .results import AXES, axes_of, layout_names, varying
@@ -263,23 +263,15 @@ def _judged(
     store: Store, cases: Sequence[_Sides], by: str, metrics: Sequence[Metric], statistic: str
 ) -> tuple[ResultTable, list[Compared]]:
     """Judge each case by its pairs, or by its nights."""
-    asked, *further = metrics
     chosen = [(sides, _compared_of(both, by)) for sides, both in cases]
     skipped = Counter(reason for _, both in chosen if (reason := why_skipped(both)))
     # A case that was never tried is no comparison; where there is nothing else, that is told.
     chosen = [one for one in chosen if not why_skipped(one[1])] or chosen
     uuids = {one.row.uuid for _, both in chosen for side in both for one in side}
-    samples = store.taken(uuids, *(one.key for one in metrics))
-    compared = []
-    for sides, both in chosen:
-        case = Case(both, by, samples)
-        of_asked, *of_further = (
-            judged(case, sides, at, asked=one, statistic=statistic) for at, one in enumerate(metrics)
-        )
-        also = {one.key: told.comparison for one, told in zip(further, of_further, strict=True)}
-        compared.append(replace(of_asked, also=also))
-    compared.sort(key=lambda one: (_ORDER.index(one.comparison.verdict), -_size(one)))
-    return _table(compared, by, asked, statistic, skipped), compared
+    samples = store.samples(uuids, *(one.key for one in metrics))
+    told = [compared(Case(both, by, samples), sides, metrics, statistic=statistic) for sides, both in chosen]
+    told.sort(key=lambda one: (_ORDER.index(one.comparison.verdict), -_size(one)))
+    return _table(told, by, metrics[0], statistic, skipped), told
 
 
 def _size(one: Compared) -> float:

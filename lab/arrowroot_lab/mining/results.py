@@ -33,6 +33,7 @@ AXES = (
     "version",
     "strategy",
 )
+_ON_AXES = attrgetter(*AXES)
 #: What is shown of results, and asked of a row for that.
 _OF_TABLE = (
     "uuid",
@@ -92,8 +93,7 @@ def _table(found: Sequence[Summary | Row[Any]], names: Mapping[str, str]) -> Res
 
 def axes_of(summary: Summary | Row[Any]) -> dict[str, str]:
     """Return the values of a result on the axes; an axis that it has no value of is not there."""
-    values = {axis: getattr(summary, axis) for axis in AXES}
-    return {axis: value for axis, value in values.items() if value is not None}
+    return {axis: value for axis, value in zip(AXES, _ON_AXES(summary), strict=True) if value is not None}
 
 
 def layout_names(found: Sequence[Summary | Row[Any]]) -> dict[str, str]:

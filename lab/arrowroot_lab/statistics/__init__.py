@@ -8,7 +8,7 @@ from __future__ import annotations
 from .bounds import CONFIDENCE, bound_rank, least_n, median_bounds
 from .changes import LEAST_CHANGE, LEAST_HISTORY, Change, changes
 from .nights import compare_nights, nearest
-from .pairs import InTurns, Pair, paired
+from .pairs import InTurns, Pair, Samples, paired
 from .verdict import (
     CONFIDENCE_SHARED,
     LEAST,
@@ -33,6 +33,7 @@ __all__ = [
     "Comparison",
     "InTurns",
     "Pair",
+    "Samples",
     "Verdict",
     "bound_rank",
     "changes",

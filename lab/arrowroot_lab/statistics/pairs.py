@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from itertools import accumulate, pairwise
+from itertools import accumulate
+from operator import lt
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from arrowroot_lab.documents import in_utc
@@ -33,9 +34,36 @@ class Timed(Protocol):
         """The hash of what it was replayed from in virtual time; None: it was measured."""
 
 
-if TYPE_CHECKING:
-    #: The run of a result, and its samples in their order.
-    Samples = tuple[str | None, Sequence[Timed]]
+class Samples(NamedTuple):
+    """The samples of a result in their order, a column for each thing that is told of them."""
+
+    turns: Sequence[int]
+    #: As its document has them.
+    started_at: Sequence[str]
+    #: The hashes of what they were replayed from in virtual time; None: measured.
+    traces: Sequence[str | None]
+    #: A column for each metric.
+    values: Sequence[Sequence[float | None]]
+
+    @classmethod
+    def of(cls, samples: Sequence[Timed]) -> Samples:
+        """Return the columns of some samples."""
+        return cls(
+            [one.turn for one in samples],
+            [one.started_at for one in samples],
+            [one.trace for one in samples],
+            list(zip(*(one.values for one in samples), strict=True)),
+        )
+
+
+class _One(NamedTuple):
+    """A sample by itself."""
+
+    turn: int
+    started_at: str
+    trace: str | None
+    values: Sequence[float | None]
+
 
 #: After all dates.
 _END = "9999"
@@ -78,12 +106,70 @@ class _Turn(NamedTuple):
         ]
 
 
-if TYPE_CHECKING:
-    #: Run and turn; the values of the only sample of each side, nothing if it has several; if these two have no noise;
-    #: and what is looked at for each metric where there are several.
-    _Both = tuple[
-        tuple[str, int], Sequence[float | None], Sequence[float | None], bool, list[_Turn], list[_Turn]
-    ]
+class _InOrder(NamedTuple):
+    """What stands beside each other of two results of a run: a column for each metric."""
+
+    run: str
+    turns: Sequence[int]
+    before: Sequence[Sequence[float | None]]
+    now: Sequence[Sequence[float | None]]
+    #: Nothing: none has no noise.
+    are_exact: Sequence[bool]
+
+    def pairs(self, at: int, *, with_zeros: bool) -> list[Pair]:
+        are_exact = self.are_exact or [False] * len(self.turns)
+        return [
+            Pair(self.run, turn, value, now, is_exact)
+            for turn, value, now, is_exact in zip(
+                self.turns, self.before[at], self.now[at], are_exact, strict=True
+            )
+            if value is not None and now is not None and _has_ratio(value, now, with_zeros=with_zeros)
+        ]
+
+    def ratios(self, at: int, *, with_zeros: bool) -> tuple[list[float], bool]:
+        before, now = self.before[at], self.now[at]
+        if self.are_exact or (with_zeros and (0 in before or 0 in now)):
+            return _ratios(self.pairs(at, with_zeros=with_zeros))
+        found = [
+            other / one for one, other in zip(before, now, strict=True) if one and other and one > 0 < other
+        ]
+        return found, not found
+
+
+class _ByTurns(NamedTuple):
+    """What stands beside each other of the results of a run, whatever they have of its turns."""
+
+    run: str
+    #: Turn; the values of the only sample of each side, nothing if it has several; if these two have no noise; and what
+    #: is looked at for each metric where there are several.
+    both: list[tuple[int, Sequence[float | None], Sequence[float | None], bool, list[_Turn], list[_Turn]]]
+
+    def pairs(self, at: int, *, with_zeros: bool) -> list[Pair]:
+        found = []
+        for number, single, other_single, is_exact, one, other in self.both:
+            if single and other_single:
+                value, now = single[at], other_single[at]
+                if value is not None and now is not None and _has_ratio(value, now, with_zeros=with_zeros):
+                    found.append(Pair(self.run, number, value, now, is_exact))
+                continue
+            told, told_now = (_told(side, at, with_zeros=with_zeros) for side in (one, other))
+            if told is None or told_now is None:
+                continue
+            turns = *told[1:], *told_now[1:]
+            if _are_beside(*turns):
+                found.append(Pair(self.run, number, told[0], told_now[0], _are_exact(*turns)))
+        return found
+
+    def ratios(self, at: int, *, with_zeros: bool) -> tuple[list[float], bool]:
+        return _ratios(self.pairs(at, with_zeros=with_zeros))
+
+
+def _has_ratio(value: float, now: float, *, with_zeros: bool) -> bool:
+    return value > 0 < now or (with_zeros and value >= 0 <= now)
+
+
+def _ratios(pairs: list[Pair]) -> tuple[list[float], bool]:
+    return [pair.ratio for pair in pairs], all(pair.is_exact for pair in pairs)
 
 
 class InTurns:
@@ -94,78 +180,78 @@ class InTurns:
     nor are those of a case that was measured when the other one was through, as where an ended run went on later.
     """
 
-    def __init__(self, before: Iterable[Samples], now: Iterable[Samples]) -> None:
+    def __init__(
+        self, before: Iterable[tuple[str | None, Samples]], now: Iterable[tuple[str | None, Samples]]
+    ) -> None:
+        """Take the results of both sides: the run of each, and its samples."""
         first, second = _by_run(before), _by_run(now)
-        self._both: list[_Both] = []
-        for run in sorted(first.keys() & second.keys()):
-            in_order = _in_order(run, first[run], second[run])
-            self._both += _by_turns(run, first[run], second[run]) if in_order is None else in_order
+        self._parts = [
+            _in_order(run, first[run], second[run]) or _by_turns(run, first[run], second[run])
+            for run in sorted(first.keys() & second.keys())
+        ]
 
     def pairs(self, at: int = 0, *, with_zeros: bool = False) -> list[Pair]:
         """Return the pairs of the metric at a place of the samples' values.
 
         with_zeros: zero is a value, as it is of a count; a time of zero was not measured.
         """
-        found = []
-        for key, single, other_single, is_exact, one, other in self._both:
-            if single and other_single:
-                value, now = single[at], other_single[at]
-                if (
-                    value is not None
-                    and now is not None
-                    and (value > 0 < now or (with_zeros and value >= 0 <= now))
-                ):
-                    found.append(Pair(*key, value, now, is_exact))
-                continue
-            told, told_now = (_told(side, at, with_zeros=with_zeros) for side in (one, other))
-            if told is None or told_now is None:
-                continue
-            turns = *told[1:], *told_now[1:]
-            if _are_beside(*turns):
-                found.append(Pair(*key, told[0], told_now[0], _are_exact(*turns)))
-        return found
+        return [pair for part in self._parts for pair in part.pairs(at, with_zeros=with_zeros)]
+
+    def ratios(self, at: int = 0, *, with_zeros: bool = False) -> tuple[list[float], bool]:
+        """Return the ratios of these pairs, and True if none of them has noise: in a fraction of the time."""
+        found: list[float] = []
+        are_exact = True
+        for part in self._parts:
+            ratios, is_exact = part.ratios(at, with_zeros=with_zeros)
+            found += ratios
+            are_exact &= is_exact
+        return found, are_exact
 
 
-def _in_order(run: str, results: list[Sequence[Timed]], others: list[Sequence[Timed]]) -> list[_Both] | None:
+def _in_order(run: str, results: list[Samples], others: list[Samples]) -> _InOrder | None:
     """What stands beside each other of two results that have one sample in each turn, in the same turns and in order.
 
-    Nearly all runs are such, and ``_by_turns`` takes several times as long to say the same. None: this one is not.
+    Nearly all runs are such, and ``_by_turns`` takes many times as long to say the same. None: this one is not.
     """
     if len(results) != 1 or len(others) != 1:
         return None
     (one,), (other,) = results, others
-    turns = [sample.turn for sample in one]
-    starts, other_starts = ([in_utc(sample.started_at) for sample in side] for side in (one, other))
+    turns = one.turns
+    starts, other_starts = _in_utc(one.started_at), _in_utc(other.started_at)
+    # Each turn is over, on both sides, before the next one begins.
     if (
-        turns != [sample.turn for sample in other]
-        or any(before >= after for before, after in pairwise(turns))
-        or starts != sorted(starts)
-        or other_starts != sorted(other_starts)
+        [*turns] != [*other.turns]
+        or not all(map(lt, turns, turns[1:]))
+        or not all(map(lt, map(max, starts, other_starts), map(min, starts[1:], other_starts[1:])))
     ):
         return None
-    ends, other_ends = [*starts[1:], _END], [*other_starts[1:], _END]
-    found: list[_Both] = []
-    before = other_before = ""
-    for sample, start, end, its, other_start, other_end in zip(
-        one, starts, ends, other, other_starts, other_ends, strict=True
-    ):
-        if before < other_start < end and other_before < start < other_end:
-            is_exact = sample.trace is not None and sample.trace == its.trace
-            found.append(((run, sample.turn), sample.values, its.values, is_exact, [], []))
-        before, other_before = start, other_start
-    return found
+    are_exact: list[bool] = []
+    if any(one.traces) and any(other.traces):
+        are_exact = [
+            trace is not None and trace == its for trace, its in zip(one.traces, other.traces, strict=True)
+        ]
+    return _InOrder(run, turns, one.values, other.values, are_exact)
 
 
-def _by_turns(run: str, results: list[Sequence[Timed]], others: list[Sequence[Timed]]) -> list[_Both]:
-    """What stands beside each other of the results of a run, whatever they have of its turns."""
+def _in_utc(dates: Sequence[str]) -> Sequence[str]:
+    """The dates so that they sort as text, as nearly all are written already."""
+    if {date[10:11] + date[19:20] + date[23:] for date in dates} == {"T.Z"}:
+        return dates
+    return [*map(in_utc, dates)]
+
+
+def _by_turns(run: str, results: list[Samples], others: list[Samples]) -> _ByTurns:
     first, second = _by_turn(results), _by_turn(others)
     both = [(turn, first[turn], second[turn]) for turn in sorted(first.keys() & second.keys())]
-    return [
-        ((run, turn), _single(one), _single(other), _are_exact(one[0], 0, other[0], 0), one, other)
-        for turn, one, other in both
-        # A single sample on each side is beside the other or not, whatever the metric.
-        if not (_single(one) and _single(other)) or _are_beside(one[0], 0, other[0], 0)
-    ]
+    return _ByTurns(
+        run,
+        [
+            (turn, _single(one), _single(other), _are_exact(one[0], 0, other[0], 0), one, other)
+            for turn, one, other in both
+            # A single sample on each side is beside the other or not, whatever the metric.
+            if not (_single(one) and _single(other)) or _are_beside(one[0], 0, other[0], 0)
+        ],
+    )
 
 
 def _single(turns: list[_Turn]) -> Sequence[float | None]:
@@ -185,9 +271,12 @@ def _are_exact(one: _Turn, place: int, other: _Turn, other_place: int) -> bool:
     return trace is not None and trace == other.samples[other_place].trace
 
 
-def paired(before: Iterable[Samples], now: Iterable[Samples]) -> list[Pair]:
-    """Return the pairs of two groups of results by their only metric."""
-    return InTurns(before, now).pairs()
+def paired(
+    before: Iterable[tuple[str | None, Sequence[Timed]]], now: Iterable[tuple[str | None, Sequence[Timed]]]
+) -> list[Pair]:
+    """Return the pairs of two groups of results, the run and the samples of each, by their only metric."""
+    first, second = ([(run, Samples.of(samples)) for run, samples in side] for side in (before, now))
+    return InTurns(first, second).pairs()
 
 
 def _told(turns: list[_Turn], at: int, *, with_zeros: bool) -> tuple[float, _Turn, int] | None:
@@ -199,21 +288,23 @@ def _told(turns: list[_Turn], at: int, *, with_zeros: bool) -> tuple[float, _Tur
     return None
 
 
-def _by_run(results: Iterable[Samples]) -> dict[str, list[Sequence[Timed]]]:
+def _by_run(results: Iterable[tuple[str | None, Samples]]) -> dict[str, list[Samples]]:
     """Run -> the samples of each of its results that has any."""
-    told: dict[str, list[Sequence[Timed]]] = {}
+    told: dict[str, list[Samples]] = {}
     for run, samples in results:
-        if run and samples:
+        if run and samples.turns:
             told.setdefault(run, []).append(samples)
     return told
 
 
-def _by_turn(results: Iterable[Sequence[Timed]]) -> dict[int, list[_Turn]]:
+def _by_turn(results: Iterable[Samples]) -> dict[int, list[_Turn]]:
     """Turn of a run -> what each result has of it."""
     told: dict[int, list[_Turn]] = {}
     for samples in results:
         by_turn: dict[int, tuple[list[Timed], list[str]]] = {}
-        for sample in samples:
+        for sample in map(
+            _One, samples.turns, samples.started_at, samples.traces, zip(*samples.values, strict=True)
+        ):
             of_turn = by_turn.setdefault(sample.turn, ([], []))
             of_turn[0].append(sample)
             of_turn[1].append(in_utc(sample.started_at))

@@ -7,6 +7,8 @@ import os
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from sqlalchemy import Row, and_, case, func, or_, select, true
 from arrowroot_lab.documents import Outcome, Result, decode, encode, from_json, text_of
 from arrowroot_lab.errors import KnownUuidError, NoDatabaseError, RequestError, StoreError
 from arrowroot_lab.redaction import redacted
+from arrowroot_lab.statistics.pairs import Samples
 
 from . import tables
 from .accepted import Accepted
@@ -23,7 +26,7 @@ from .filters import Filter
 from .place import engine_of, resolve, server_of, shown
 from .schema import REVISION, bring_up_to_date, check_foreign, revision_of
 from .summary import Summary, load_of, network_of, summary_of
-from .taken import Taken, taken_of
+from .taken import Taken, is_among, taken_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,8 +37,6 @@ if TYPE_CHECKING:
 
 #: Documents that are in memory at the same time.
 _BATCH = 200
-#: Results of which rows are asked for at the same time.
-_BATCH_OF_ROWS = 1000
 
 
 class Store:
@@ -256,12 +257,9 @@ class Store:
         query = query.where(*(result[name] == of[name] for name in key)).order_by(
             result.created_at.desc(), result.id.desc()
         )
-        keys, found = list(like), list[tuple[Any, ...]]()
+        query = query.where(is_among(of.id, list(like), self._engine.dialect.name))
         with told(self.place), self._engine.connect() as connection:
-            for start in range(0, len(keys), _BATCH):
-                batch = keys[start : start + _BATCH]
-                found += _plain(connection.execute(query.where(of.id.in_(batch))))
-        return found
+            return _plain(connection.execute(query))
 
     def keys(self, where: Filter | None) -> list[int]:
         """Return the keys of the rows that match, newest first: what ``flat`` and ``texts`` take."""
@@ -274,7 +272,7 @@ class Store:
         chosen = [result.c[one] if rows is None or one not in rows.c else rows.c[one] for one in columns]
         query = (
             select(*chosen)
-            .where(result.c.id.in_(keys))
+            .where(is_among(result.c.id, list(keys), self._engine.dialect.name))
             .order_by(result.c.created_at.desc(), result.c.id.desc())
         )
         if rows is not None:
@@ -288,13 +286,28 @@ class Store:
 
         keys: metrics (``mining/metrics.py``), or counters as ``store.n_reads``
         """
-        found: dict[str, list[Taken]] = {uuid: [] for uuid in uuids}
-        wanted = list(found)
+        return {
+            uuid: [
+                Taken(turn, started_at, values, trace)
+                for turn, started_at, trace, values in zip(
+                    one.turns, one.started_at, one.traces, zip(*one.values, strict=True), strict=True
+                )
+            ]
+            for uuid, one in self.samples(uuids, *keys).items()
+        }
+
+    def samples(self, uuids: Iterable[str], *keys: str) -> dict[str, Samples]:
+        """Return the same as columns: there may be a hundred thousand samples."""
+        nothing = Samples((), (), (), ((),) * len(keys))
+        found = dict.fromkeys(uuids, nothing)
+        columns, dialect = tables.result.c, self._engine.dialect.name
+        known = select(columns.id, columns.uuid).where(is_among(columns.uuid, list(found), dialect))
         with told(self.place), self._engine.connect() as connection:
-            for start in range(0, len(wanted), _BATCH_OF_ROWS):
-                asked = connection.execute(taken_of(wanted[start : start + _BATCH_OF_ROWS], keys))
-                for uuid, turn, started_at, trace, *values in _plain(asked):
-                    found[uuid].append(Taken(turn, started_at, tuple(values), trace))
+            uuid_of = dict(_plain(connection.execute(known)))
+            rows = _plain(connection.execute(taken_of(list(uuid_of), keys, dialect)))
+        for key, of_result in groupby(rows, itemgetter(0)):
+            _, turns, started_at, traces, *values = zip(*of_result, strict=True)
+            found[uuid_of[key]] = Samples(turns, started_at, traces, values)
         return found
 
     def results(self, where: Filter | None = None, *, limit: int | None = None) -> Iterator[Result]:

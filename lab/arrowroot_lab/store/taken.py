@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Float, and_, case, cast, func, null, select
+from sqlalchemy import ARRAY, Float, and_, any_, case, cast, func, null, select
 
 from .tables import counter, result, sample
 
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement, Select
+
+
+#: Metrics for which the row of the sample is enough.
+_OF_SAMPLE = {*sample.c.keys(), "unqueued_ns"}
 
 
 class Taken(NamedTuple):
@@ -31,12 +36,14 @@ class Taken(NamedTuple):
         return self.values[0]
 
 
-def taken_of(uuids: Sequence[str], keys: Sequence[str]) -> Select[Any]:
-    """Return the query for the samples of some results, in their order.
+def taken_of(ids: Sequence[int], keys: Sequence[str], dialect: str) -> Select[Any]:
+    """Return the query for the samples of the results of some rows, in their order.
 
-    A row is a UUID, turn, start and trace, and the value of each metric: None if the sample is not counted.
+    A row is that of the result, turn, start and trace, and the value of each metric: None if the sample is not counted.
     """
-    joined: Any = result.join(sample, sample.c.result_id == result.c.id)
+    joined: Any = sample
+    if any("." not in key and key not in _OF_SAMPLE for key in keys):
+        joined = result.join(sample, sample.c.result_id == result.c.id)
     values: list[ColumnElement[Any]] = []
     for key in keys:
         layer, _, name = key.partition(".")
@@ -54,11 +61,21 @@ def taken_of(uuids: Sequence[str], keys: Sequence[str]) -> Select[Any]:
             value = _value(key)
         values.append(case((sample.c.is_counted == 1, value), else_=null()))
     return (
-        select(result.c.uuid, sample.c.turn, sample.c.started_at, sample.c.trace, *values)
+        select(sample.c.result_id, sample.c.turn, sample.c.started_at, sample.c.trace, *values)
         .select_from(joined)
-        .where(result.c.uuid.in_(uuids))
+        .where(is_among(sample.c.result_id, ids, dialect))
         .order_by(sample.c.result_id, sample.c.place)
     )
+
+
+def is_among(
+    column: ColumnElement[Any], values: Sequence[int] | Sequence[str], dialect: str
+) -> ColumnElement[bool]:
+    """The condition that a column has one of some values, of any number: they go to the database as one text."""
+    if dialect == "postgresql":
+        told = func.string_to_array(",".join(map(str, values)), ",")
+        return column == any_(cast(told, ARRAY(column.type)))
+    return column.in_(select(func.json_each(json.dumps(values)).table_valued("value").c.value))
 
 
 def _value(key: str) -> ColumnElement[Any]:
