@@ -23,6 +23,8 @@ NAME = "arrowroot-relay"
 #: The checkout that this module is in, and the program's sources there; a wheel has none.
 CHECKOUT = Path(__file__).resolve().parents[2]
 SOURCES = CHECKOUT / "crates" / "relay" / "src"
+#: Characters of what cargo says last.
+_MOST_SAID = 300
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,13 @@ def _built() -> Path:
         if cargo is None:
             raise NotInstalledError(f"the relay is not built, and there is no cargo to build it: {SOURCES}")
         options = ["--release", "--quiet", "--package", NAME]
-        subprocess.run([cargo, "build", *options], cwd=CHECKOUT, check=True)
+        done = subprocess.run(
+            [cargo, "build", *options], cwd=CHECKOUT, check=False, stderr=subprocess.PIPE, text=True
+        )
+        if done.returncode:
+            said = " ".join(done.stderr.split())[-_MOST_SAID:]
+            raise NotInstalledError(
+                f"the relay cannot be built ({said}): let ARROWROOT_RELAY name the program, or see what cargo lacks"
+            )
         program.touch()  # cargo may find nothing to do
     return program

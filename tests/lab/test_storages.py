@@ -211,6 +211,21 @@ def test_the_relay_is_the_installed_one_where_there_is_no_checkout_and_without_i
         assert place.line_figures()["latency_ns"] >= FAR.latency_ns
 
 
+def test_a_relay_that_cannot_be_built_is_a_reason_to_skip(sample, monkeypatch, tmp_path):
+    cargo = tmp_path / "cargo"
+    cargo.write_text("#!/bin/sh\necho 'error: no default toolchain is set' >&2\nexit 1\n")
+    cargo.chmod(0o755)
+    monkeypatch.delenv("ARROWROOT_RELAY", raising=False)
+    monkeypatch.setenv("CARGO_TARGET_DIR", str(tmp_path / "nothing built"))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    installed(lambda: find_program("nginx", "nginx-light"))
+    with (
+        pytest.raises(SkippedError, match=r"storage h far: the relay cannot be built \(error: no default"),
+        opened(Storage("h far", "http", line=FAR), [sample]),
+    ):
+        pass
+
+
 def test_a_server_that_does_not_start_is_told(sample, monkeypatch):
     monkeypatch.setattr("arrowroot_servers.nginx.CONFIGURATION", "nonsense {port};")
     installed(lambda: find_program("nginx", "nginx-light"))
