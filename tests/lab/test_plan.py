@@ -328,6 +328,16 @@ def test_a_fresh_campaign_has_an_estimate_of_each_case(path, capsys):
 
 
 @pytest.mark.usefixtures("campaign")
+@pytest.mark.parametrize("put", ["", "push = true\n"])
+def test_a_plan_says_what_must_be_on_a_server_already(plan, tmp_path, put):
+    elsewhere = f'[storage.SE]\nkind = "url"\nurl = "http://127.0.0.1:9/{{file}}"\n{put}[engine.arrowroot]'
+    (tmp_path / "c.toml").write_text(TEXT.replace("[engine.arrowroot]", elsewhere))
+    told, _ = plan()
+    said = "Made here, and put nowhere: d. It must be at SE already, or these say `push`."
+    assert (said in told["notes"]) is not bool(put)
+
+
+@pytest.mark.usefixtures("campaign")
 def test_a_plan_says_how_far_off_its_estimates_are(capsys):
     assert main(["plan", "c.toml"]) == 0
     said = " ".join(capsys.readouterr().out.split())

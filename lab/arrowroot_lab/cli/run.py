@@ -194,7 +194,7 @@ def _print(summary: Summary, campaign: Campaign, place: str) -> None:
 
 
 def _remarks(summary: Summary, campaign: Campaign) -> Iterator[str]:
-    from arrowroot_lab.running.planning import few_repeats
+    from arrowroot_lab.running.planning import few_repeats, not_put
 
     if (n_sampled := sum(bool(result.samples) for result in summary.results)) > _MAX_ROWS:
         yield f"These are {_MAX_ROWS} of {n_sampled} cases; arrowroot lab show has all."
@@ -207,6 +207,8 @@ def _remarks(summary: Summary, campaign: Campaign) -> Iterator[str]:
         )
     if (few := few_repeats(campaign)) is not None:
         yield few
+    if summary.has_failed and (elsewhere := not_put(campaign)) is not None:
+        yield elsewhere
     yield from summary.remarks
 
 

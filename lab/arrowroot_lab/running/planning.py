@@ -155,6 +155,8 @@ def plan(campaign: Campaign, store: Store | None, site: str, *, tell: Tell, pred
     _tell_what_is_made(made, there, engines)
     if (few := few_repeats(campaign)) is not None:
         made.notes.append(few)
+    if (elsewhere := not_put(campaign)) is not None:
+        made.notes.append(elsewhere)
     return made
 
 
@@ -163,6 +165,19 @@ def few_repeats(campaign: Campaign) -> str | None:
     if campaign.repeats >= least_n():
         return None
     return f"{campaign.repeats} repeats: a comparison needs {least_n()} pairs, and will say that there are not enough."
+
+
+def not_put(campaign: Campaign) -> str | None:
+    """Return a sentence if files that are made here are read from servers where nobody puts them."""
+    pairs = [
+        (one.dataset.name, one.storage.name)
+        for one in cases(campaign)
+        if one.dataset.recipe is not None and one.storage.kind == "url" and one.storage.push is None
+    ]
+    if not pairs:
+        return None
+    made, servers = (", ".join(dict.fromkeys(names)) for names in zip(*pairs, strict=True))
+    return f"Made here, and put nowhere: {made}. It must be at {servers} already, or these say `push`."
 
 
 def _tell_what_is_made(made: Plan, there: Collection[str], engines: _EnginesHere) -> None:
