@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 #: The share of a file that may be left in the page cache for a read to count as cold.
 MAX_SHARE = 0.01
-#: Attempts: pages that are being written, or read by somebody, are not let go at once.
-N_ATTEMPTS = 3
+#: Pauses between attempts, seconds: pages that are being written, or read by somebody, are not let go at once.
+PAUSES = (0.0, 0.0, 0.05, 0.2, 0.5, 1.0)
 
 
 def evict(path: str | Path) -> float:
@@ -33,7 +34,8 @@ def evict(path: str | Path) -> float:
             f"{path}: no read from a {kind} is cold: its files are the page cache; use one on a disk"
         )
     share = cached_share(path)
-    for _ in range(N_ATTEMPTS):
+    for pause in PAUSES:
+        time.sleep(pause)
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)  # pages that are not written yet stay
