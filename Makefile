@@ -77,7 +77,15 @@ demo: build ## make a sample of event data, read it, report the cost, run the la
 	@$(BIN)/python tools/demo_epilogue.py demo/sample.root demo/perf.png demo/pages/index.html demo/lab.db
 
 .PHONY: test
-test: check-ci lint test-rust test-python test-oldest ## lint, cargo test, pytest: everything that must hold
+test: check-ci installed lint test-rust test-python test-oldest ## lint, cargo test, pytest: everything that must hold
+
+# On a fresh machine: what tests the engine is fetched while it is compiled, four of thirteen minutes less. The laboratory comes
+# before, as both would install it.
+.PHONY: installed
+installed: $(VENV)/.laboratory
+	@$(MAKE) -s --no-print-directory $(addprefix $(VENV)/.,demo dependencies servers root browser oldest) & others=$$!; \
+	  trap 'kill $$others 2>/dev/null || true' EXIT; \
+	  $(MAKE) -s --no-print-directory $(VENV)/.native; wait $$others
 
 .PHONY: quick
 quick: build $(VENV)/.dependencies ## what says in three minutes if a change is worth make test: no servers, no ROOT, no long tests
