@@ -171,6 +171,9 @@ class Table:
         {"branches": [(path, recorded bytes, bytes by the rule, whether it ends compression), ...],
         "memory_bytes": (recorded, by the rule), "n_baskets": (recorded, by the rule)}, the last two as ROOT counts.
         """
+    def stored_schema(
+        self,
+    ) -> object: ...  # as the next, nullable where validity is stored; a capsule of a schema
     def __arrow_c_schema__(self) -> object: ...  # of all readable columns
     def scan(
         self,

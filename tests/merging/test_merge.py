@@ -185,3 +185,51 @@ def test_rules_drop_refuse_and_keep_objects(inputs, tmp_path):
         ar.merge(tmp_path / "out.root", inputs, rules={"note": "fail"})
     with pytest.raises(ar.InvalidRequestError, match='no rule "sum"'):
         ar.merge(tmp_path / "out.root", inputs, rules={"note": "sum"})
+
+
+@pytest.mark.parametrize("columns", ["strict", "union", "first"])
+def test_members_of_records_in_another_order_or_more_of_them_are_verified(tmp_path, columns):
+    kinds = [
+        pa.list_(
+            pa.field(
+                "item", pa.struct([pa.field(name, kind, nullable=False) for name, kind in of]), nullable=False
+            )
+        )
+        for of in (
+            [("p", pa.float64()), ("q", pa.string())],
+            [("q", pa.string()), ("p", pa.float64())],
+            [("q", pa.string()), ("p", pa.float64()), ("more", pa.int8())],
+        )
+    ]
+    rows = [[[{"p": 1.0, "q": "a"}], []], [[{"q": "b", "p": 2.0}]], [[{"q": "c", "p": 3.0, "more": 1}]]]
+    for number, (kind, values_of_one) in enumerate(zip(kinds, rows, strict=True)):
+        with ar.create(tmp_path / f"in{number}.root") as file:
+            schema = pa.schema([pa.field("m", kind, nullable=False)])
+            file.tree("t", schema, layout="rntuple").append({"m": values_of_one})
+    names = [f"in{number}.root" for number in range(2 if columns == "strict" else 3)]
+    done_here("merge", "out.root", *names, f"--columns={columns}", "--verify", cwd=tmp_path)
+    found = ar.open(tmp_path / "out.root")["t"].to_arrow()["m"].to_pylist()
+    assert [(one["p"], one["q"]) for row in found for one in row][:2] == [(1.0, "a"), (2.0, "b")]
+
+
+def test_what_tables_of_unique_rows_lose_is_told(tmp_path):
+    for number in range(2):
+        with ar.create(tmp_path / f"in{number}.root") as file, file.tree("t", layout="rntuple") as table:
+            spans = table.attributes("lumi", {"run": "int32"})
+            table.append({"x": [1, number]})
+            spans.add(range(2), {"run": number})
+    ended = run_here("merge", "out.root", "in?.root", "--rule=t=unique", "--provenance", cwd=tmp_path)
+    assert ended.returncode == 0
+    assert "attribute set 'lumi'" in ended.stderr
+    assert "provenance: rows of the rule unique" in ended.stderr
+    assert ended.stderr.count("attribute set") == 1
+
+
+def test_pages_are_called_pages(tmp_path):
+    for number in range(2):
+        ar.write(f"{tmp_path}/in{number}.root:t", {"x": np.arange(10)}, layout="rntuple")
+    ended = run_here("merge", "out.root", "in?.root", "--rebasket", cwd=tmp_path)
+    assert "2 pages copied" in ended.stdout
+    assert "2 pages of 2 are smaller than 4 kB" in ended.stderr
+    assert "rebasket: pages of RNTuples are not put together" in ended.stderr
+    assert "basket" not in ended.stdout

@@ -279,3 +279,78 @@ def test_records_of_rntuples_are_read_by_their_members(conformance):
     names = tree.scan(objects=True).column_names
     assert "Muon" in names
     assert not {"Muon_pt", "nMuon", "_collection15"} & set(names)
+
+
+def test_members_of_records_that_may_be_missing_are_columns(tmp_path):
+    """What pyarrow's types are unless told otherwise: all may be null."""
+    muons = [[{"pt": 1.5, "charge": 1}, {"pt": None, "charge": -1}], None, []]
+    ar.write(f"{tmp_path}/records.root:T", pa.table({"Muon": muons, "run": [1, 2, 3]}), layout="rntuple")
+    tree = ar.open(tmp_path / "records.root")["T"]
+    assert [branch.path for branch in tree.branches] == ["Muon", "Muon.pt", "Muon.charge", "run"]
+    assert tree.column_names == ["Muon", "run"]
+    assert tree.objects["Muon"].members == {"pt": "Muon.pt", "charge": "Muon.charge"}
+    assert tree.to_arrow("Muon.*").to_pydict() == {
+        "Muon.charge": [[1, -1], None, []],
+        "Muon.pt": [[1.5, None], None, []],
+    }
+    assert tree.to_arrow("Muon.pt", objects=True)["Muon"].to_pylist() == [
+        [{"pt": 1.5}, {"pt": None}],
+        None,
+        [],
+    ]
+    assert tree.to_arrow().to_pydict() == {"Muon": muons, "run": [1, 2, 3]}
+
+
+def references(*lists):
+    of = pa.struct(
+        [pa.field("index", pa.int32(), nullable=False), pa.field("collectionID", pa.uint32(), nullable=False)]
+    )
+    return pa.array([[{"index": one, "collectionID": 7} for one in row] for row in lists], pa.list_(of))
+
+
+def test_lists_of_references_are_relations_and_subsets(tmp_path):
+    """Podio's, since 0.99."""
+    relation, subset = "_MC_Parts_daughters", "Muon_objIdx"
+    data = pa.table(
+        {
+            "MC_Parts": [[{"mass": 1.0, "daughters_end": 1}], []],
+            relation: references([1], []),
+            subset: references([0], []),
+            "other": references([2], [3]),
+        }
+    )
+    kinds = dict.fromkeys([relation, subset, "other"], "std::vector<podio::ObjectID>")
+    with ar.create(tmp_path / "podio.root") as file:
+        file.tree("events", layout="rntuple", types=kinds).append(data)
+    tree = ar.open(tmp_path / "podio.root")["events"]
+    assert set(tree.objects) == {"MC_Parts", "Muon", "other"}
+    assert dict(tree.objects["MC_Parts"].relations) == {"daughters": relation}
+    assert tree.objects["Muon"].members == {name: f"{subset}.{name}" for name in ("index", "collectionID")}
+    muons = tree.to_arrow(["Muon"], objects=True)["Muon"].to_pylist()
+    assert muons == [[{"index": 0, "collectionID": 7}], []]
+
+
+def test_collections_of_edm4hep_are_those_that_its_metadata_name(conformance):
+    file = ar.open(conformance / "coffea" / "test_FCC_Spring2021.root")
+    tree = file["events"]
+    (names,) = file["metadata"].to_arrow("CollectionIDs/m_names")["CollectionIDs/m_names"].to_pylist()
+    # The last holds vector members of tracks, which podio numbers.
+    assert set(tree.objects) == {*names, "EFlowTrack_1"}
+    assert dict(tree.objects["Particle"].relations) == {"0": "Particle#0", "1": "Particle#1"}
+    assert "covMatrix" in tree.objects["Jet"].members
+    electrons = tree.to_arrow(["Electron", "Jet.energy"], objects=True)["Electron"].to_pylist()
+    indices = tree.to_arrow("Electron#0/Electron#0.index").column(0).to_pylist()
+    assert [[one["index"] for one in row] for row in electrons] == indices
+    whole = tree.scan(objects=True)
+    assert len(set(whole.column_names)) == len(whole.column_names)
+    assert [one.name for one in whole.schema.field("Electron").type.value_type] == ["index", "collectionID"]
+
+
+def test_a_column_of_the_name_of_an_object_keeps_it(tmp_path):
+    lists = [[1.0], [], [2.0, 3.0]]
+    data = pa.table({"Muon": lists, "Muon_pt": lists, "Muon_eta": lists})
+    counters = dict.fromkeys(data.column_names, "nMuon")
+    ar.write(f"{tmp_path}/named.root:T", data, layout=ar.Layout("ttree", counters=counters))
+    tree = ar.open(tmp_path / "named.root")["T"]
+    assert tree.objects == {}
+    assert {"Muon", "Muon_pt", "Muon_eta"} <= set(tree.to_arrow(objects=True).column_names)

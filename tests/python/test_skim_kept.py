@@ -385,3 +385,84 @@ def test_the_share_that_is_done_grows_within_an_input(events, monkeypatch, condi
     assert len(set(shares)) > 6
     assert 0 < shares[0] < 0.2
     assert shares[-1] == 1
+
+
+# ---- what may be missing ---------------------------------------------------------------------------------------------
+
+#: As pyarrow has it: all may be missing, and nothing is but of "n".
+MAY_BE_MISSING = pa.table(
+    {
+        "x": [1, 2, 3],
+        "l": [[1.0], [], [2.0, 3.0]],
+        "s": ["a", "", "c"],
+        "r": [{"a": 1}, {"a": 2}, {"a": 3}],
+        "rs": [[{"a": 1}], [], [{"a": 3}]],
+        "n": [1, None, 3],
+    }
+)
+
+
+@pytest.mark.parametrize("chosen", [{}, {"filter": "x > 1"}, {"filter": "x > 1", "flush": "1 MB"}], ids=str)
+@pytest.mark.parametrize("layout", ["rntuple", "ttree"])
+def test_what_is_stored_says_what_may_be_missing(tmp_path, layout, chosen):
+    """A schema that says so of columns of which nothing is makes no optionals, and comes back."""
+    ar.write(f"{tmp_path}/in.root:t", MAY_BE_MISSING, layout=layout)
+    ar.skim(tmp_path / "in.root", tmp_path / "out.root", **chosen)
+    first, made = (ar.open(tmp_path / name)["t"] for name in ("in.root", "out.root"))
+    assert [(one.path, one.type_name) for one in made.branches] == [
+        (one.path, one.type_name) for one in first.branches
+    ]
+    found = made.to_arrow()
+    assert found.schema.equals(MAY_BE_MISSING.schema)
+    assert found.equals(MAY_BE_MISSING.slice(1 if chosen else 0))
+    has_nulls = {field.name for field in made.stored_schema() if field.nullable}
+    assert has_nulls == {"n"}
+
+
+def test_cpp_types_of_columns_that_may_be_missing_are_kept(tmp_path):
+    types = {
+        "a": "std::set<std::int32_t>",
+        "b": "std::bitset<2>",
+        "c": "std::atomic<float>",
+        "d": "ROOT::RVec<double>",
+    }
+    data = pa.table(
+        {
+            "a": pa.array([[1, 2], []], pa.list_(pa.int32())),
+            "b": [[True, False], [False, False]],
+            "c": pa.array([1, 2], pa.float32()),
+            "d": [[1.0], []],
+        }
+    )
+    ar.write(f"{tmp_path}/in.root:t", data, layout="rntuple", types=types)
+    ar.skim(tmp_path / "in.root", tmp_path / "out.root", filter="c > 1")
+    made = ar.open(tmp_path / "out.root")["t"]
+    assert {one.path: one.type_name for one in made.branches} == {
+        one.path: one.type_name for one in ar.open(tmp_path / "in.root")["t"].branches
+    }
+    assert made.to_arrow().equals(data.slice(1))
+
+
+@pytest.mark.parametrize("layout", ["rntuple", "ttree"])
+def test_an_input_whose_values_may_be_missing_does_not_fit_one_of_which_none_are(tmp_path, layout):
+    for number, values in enumerate(([[1], [2]], [[3], [None]], [[4], None])):
+        ar.write(f"{tmp_path}/in{number}.root:t", pa.table({"x": values}), layout=layout)
+    for number in (1, 2):
+        names = [tmp_path / f"in{one}.root" for one in (0, number)]
+        with pytest.raises(
+            ar.SchemaMismatchError, match=f"in{number}.root:t: values of column 'x' may be missing"
+        ):
+            ar.skim(names, tmp_path / "out.root")
+        assert not (tmp_path / "out.root").exists()
+        # The other way round it fits.
+        ar.skim(names[::-1], tmp_path / "out.root")
+        (tmp_path / "out.root").unlink()
+    ar.skim(f"{tmp_path}/in?.root", tmp_path / "out.root", missing="null")
+    assert ar.open(tmp_path / "out.root")["t"].to_arrow()["x"].to_pylist() == [
+        [1],
+        [2],
+        [3],
+        [None],
+        [4],
+        None,
+    ]

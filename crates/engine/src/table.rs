@@ -144,6 +144,14 @@ pub trait Table: Send + Sync {
     /// As [`Table::readable`].
     fn arrow_schema(&self) -> Result<Schema>;
 
+    /// The same, nullable where validity is stored: a schema that was recorded says more where no value was missing.
+    ///
+    /// # Errors
+    /// As [`Table::readable`].
+    fn stored_schema(&self) -> Result<Schema> {
+        self.arrow_schema()
+    }
+
     /// First entries of the clusters, and the number of entries.
     ///
     /// # Errors

@@ -230,6 +230,10 @@ impl PyTable {
         Ok(Some(told))
     }
 
+    fn stored_schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.patiently(py, |table| table.stored_schema())?)
+    }
+
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         schema_capsule(py, &self.patiently(py, |table| table.arrow_schema())?)
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from arrowroot._api.column import Column
 from arrowroot._errors import UnsupportedError
 
@@ -148,6 +150,13 @@ class TreeMetadata:
         types, n_branches, n_baskets = self._native.digest()
         return types, n_branches * _BRANCH_BYTES + n_baskets * _BASKET_BYTES
 
+    def stored_schema(self) -> pa.Schema:
+        """Return the Arrow schema of all columns that can be read, nullable where missing values are stored.
+
+        A recorded schema may say of more columns that values may be missing, of which none is.
+        """
+        return pa.Schema._import_from_c_capsule(self._native.stored_schema())  # noqa: SLF001 - it has no other face
+
     @property
     def aliases(self) -> dict[str, str]:
         """Expressions by the names that ``TTree::SetAlias`` gave them. They are columns of scans."""
@@ -185,7 +194,8 @@ class TreeMetadata:
         """The columns that are members of the same things, by what these are called, as far as the tree says it.
 
         Lists with one counter and a common name (``Muon_pt``, ``Muon_eta``), the members of a split collection, and
-        those of an RNTuple's lists of records. Nothing is read for that. Scans deliver them by ``objects=True``.
+        those of an RNTuple's lists of records; podio's lists of references are relations of these, or subsets. Nothing
+        is read for that. Scans deliver them by ``objects=True``.
 
         >>> tree.objects  # a list alone is none
         {}

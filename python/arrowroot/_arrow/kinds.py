@@ -68,6 +68,21 @@ def with_fields(kind: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
     return pa.large_list(fields[0]) if pa.types.is_large_list(kind) else pa.list_(fields[0])
 
 
+def nullable_as(field: pa.Field, other: pa.Field) -> pa.Field:
+    """Return a field that is nullable where another is, at any depth, as far as their types are made alike."""
+    inner, others = fields_of(field.type), fields_of(other.type)
+    kind = field.type
+    if len(inner) == len(others):
+        kind = with_fields(kind, [nullable_as(one, of) for one, of in zip(inner, others, strict=True)])
+    return field.with_type(kind).with_nullable(other.nullable)
+
+
+def has_more_nulls(field: pa.Field, other: pa.Field) -> bool:
+    """Return whether something in a field may be missing that may not in another of the same type, at any depth."""
+    inside = zip(fields_of(field.type), fields_of(other.type), strict=False)
+    return (field.nullable and not other.nullable) or any(has_more_nulls(one, of) for one, of in inside)
+
+
 def narrow(kind: pa.DataType) -> pa.DataType:
     """Return a type whose lists and texts, however deep, number what is in them by 32 bits."""
     if kind.id in PLAIN:

@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 
 
 def difference(
-    first: tuple[pa.Schema, Iterable[pa.RecordBatch]], second: tuple[pa.Schema, Iterable[pa.RecordBatch]]
+    first: tuple[pa.Schema, Iterable[pa.RecordBatch]],
+    second: tuple[pa.Schema, Iterable[pa.RecordBatch]],
+    *,
+    by_name: bool = False,
 ) -> str | None:
     """Return where the second of two tables differs from the first, None if it does not.
 
     Types must be the same but for what they say of missing values, values the same bit by bit: a NaN is equal to a NaN.
+    by_name: the members of records that both have are compared, in whatever order they are.
     """
-    comparison = Comparison(first[0], *second)
+    comparison = Comparison(first[0], *second, by_name=by_name)
     if comparison.found is None:
         for batch in first[1]:
             if comparison.add(batch) is not None:
@@ -32,7 +36,14 @@ def difference(
 class Comparison:
     """A table that is compared with another one as its batches come."""
 
-    def __init__(self, schema: pa.Schema, other: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    def __init__(
+        self,
+        schema: pa.Schema,
+        other: pa.Schema,
+        batches: Iterable[pa.RecordBatch],
+        *,
+        by_name: bool = False,
+    ) -> None:
         """``other``, ``batches``: the table that is compared with it."""
         self.names = schema.names
         self._batches = iter(batches)
@@ -40,7 +51,7 @@ class Comparison:
         self._held: pa.RecordBatch | None = None
         self._n_entries = 0
         #: Where the other one differs; None: nowhere so far.
-        self.found = _of_schemas(schema, other)
+        self.found = _of_schemas(schema, other, by_name=by_name)
 
     def add(self, batch: pa.RecordBatch) -> str | None:
         """Compare more entries; return the first difference, None if there is none so far."""
@@ -76,7 +87,7 @@ class Comparison:
                 return
 
 
-def _of_schemas(schema: pa.Schema, other: pa.Schema) -> str | None:
+def _of_schemas(schema: pa.Schema, other: pa.Schema, *, by_name: bool) -> str | None:
     """Return how the columns of another table differ; None if they do not."""
     if schema.names != other.names:
         lost = [name for name in schema.names if name not in other.names]
@@ -87,7 +98,8 @@ def _of_schemas(schema: pa.Schema, other: pa.Schema) -> str | None:
             else "its columns are in another order"
         )
     for name, kind, found in zip(schema.names, schema.types, other.types, strict=True):
-        if _plain(kind) != _plain(found):
+        is_same = _is_alike(kind, found) if by_name else _plain(kind) == _plain(found)
+        if not is_same:
             return f"column {name!r} is {found}, not {kind}"
     return None
 
@@ -108,6 +120,17 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_plain(kind.value_type)) if is_of.is_list(kind) else kind
 
 
+def _is_alike(kind: pa.DataType, found: pa.DataType) -> bool:
+    """Return whether types are the same but for members that one record has alone, and their order."""
+    inner, others = fields_of(kind), fields_of(found)
+    if pa.types.is_struct(kind) and pa.types.is_struct(found):
+        by_name = {field.name: field.type for field in others}
+        return all(_is_alike(one.type, by_name[one.name]) for one in inner if one.name in by_name)
+    if not inner or (kind.id, getattr(kind, "list_size", 0)) != (found.id, getattr(found, "list_size", 0)):
+        return bool(_plain(kind) == _plain(found))
+    return all(_is_alike(one.type, of.type) for one, of in zip(inner, others, strict=True))
+
+
 def same(a: Any, b: Any) -> bool:
     """Return whether two arrays of like types have the same values, bit by bit."""
     a, b = _decoded(a), _decoded(b)
@@ -126,6 +149,10 @@ def same(a: Any, b: Any) -> bool:
         left, right = (array.to_numpy(zero_copy_only=False) for array in (a, b))
         return bool(np.array_equal(left.view(whole), right.view(whole)))
     if is_of.is_struct(kind):
+        names = [kind.field(i).name for i in range(kind.num_fields)]
+        others = [b.type.field(i).name for i in range(b.type.num_fields)]
+        if names != others:
+            return all(same(a.field(name), b.field(name)) for name in names if name in others)
         return all(same(a.field(i), b.field(i)) for i in range(kind.num_fields))
     if is_of.is_map(kind):
         lengths = [np.diff(maps.offsets.to_numpy()) for maps in (a, b)]

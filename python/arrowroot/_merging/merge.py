@@ -278,6 +278,8 @@ class _Merging:
         outputs = []
         for file, inputs, report in self._written:
             file.close()
+            if self._request.rebasket:
+                _note_pages(report["objects"])
             objects = tuple(_object_of(one) for one in report["objects"])
             size = os.stat(file.path).st_size  # noqa: PTH116 - text
             outputs.append(Output(file.path, size, len(inputs), objects))
@@ -301,7 +303,7 @@ class _Merging:
             provenance=self._request.provenance,
         )
         if "unique" in self._request.rules.values():
-            self._rows = UniqueRows(self._file, self._merger)
+            self._rows = UniqueRows(self._file, self._merger, has_provenance=self._request.provenance)
         return self._merger
 
     def _end(self) -> None:
@@ -312,6 +314,16 @@ class _Merging:
         self._written.append((self._file, self._inputs, report))
         self._bytes_before = self.n_bytes
         self._merger, self._rows, self._file, self._inputs = None, None, None, []
+
+
+def _note_pages(objects: Iterable[dict[str, Any]]) -> None:
+    """Note that the pages of RNTuples stay as small as they are."""
+    for one in objects:
+        if "RNTuple" in one["class"] and one["n_small_pieces"]:
+            one["notes"] = [
+                *one["notes"],
+                "rebasket: pages of RNTuples are not put together; arrowroot skim writes them anew",
+            ]
 
 
 def _object_of(told: Mapping[str, Any]) -> MergedObject:

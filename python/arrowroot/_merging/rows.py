@@ -39,8 +39,9 @@ class UniqueRows:
     In memory are 16 bytes of each row, and the new rows of one input.
     """
 
-    def __init__(self, output: WritableFile, merger: _native.Merger) -> None:
+    def __init__(self, output: WritableFile, merger: _native.Merger, *, has_provenance: bool) -> None:
         self._output = output
+        self._has_provenance = has_provenance
         self._merger = merger
         self._tables: dict[str, _Written] = {}
 
@@ -71,7 +72,10 @@ class UniqueRows:
             if known is None:
                 written = table.written(Style(), has_all_entries=False, has_all_trees=False)
                 left_out = [f"{what}: {why}" for what, why in (*written.left_out, *table.left_out)]
+                if self._has_provenance:
+                    left_out.append("provenance: rows of the rule unique are not of one input")
                 writer = self._output.tree(table.path, table.schema, **written.options)
+                writer.comes_back_as(table.recorded)
                 known = self._tables[table.path] = _Written(table, writer, left_out)
             known.add(rows)
 
@@ -93,6 +97,8 @@ class _Written:
 
     def add(self, rows: Rows) -> None:
         self._n_inputs += 1
+        lost = (f"attribute set {name!r}: of the entries of inputs" for name in rows.table.kept_sets)
+        self._notes += [note for note in lost if note not in self._notes]
         self._n_read += rows.num_entries
         self.digests |= rows.digests
         for batch in rows.batches:

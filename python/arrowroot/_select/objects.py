@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping  # noqa: TC003 - a NamedTuple's annotation
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from arrowroot._select.columns import Candidate
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
 #: Groups of branches with one item for each object.
 _COLLECTION = r"(std::)?vector<|TClonesArray|ROOT::VecOps::RVec<"
+#: Podio's references to objects of other collections.
+_REFERENCES = r"(std::)?vector<podio::ObjectID>$"
 #: Members of TObject, which say nothing of physics.
 OF_TOBJECT = frozenset({"fUniqueID", "fBits"})
 #: Members of which the vector package takes one each, for the records that it adds behaviours to.
@@ -35,6 +39,8 @@ class PhysicsObject(NamedTuple):
 
     members: paths of the columns by the names of the members. counter: the column with the number of objects, None if
     only their members say it. record: the name under which the ``vector`` package knows such records in Awkward.
+    relations: podio's lists of references, by the names of the relations ("0" and so on in old files). Members
+    ``tracks_begin`` and ``tracks_end`` say which part of the list ``relations["tracks"]`` is of an object.
 
     >>> ar.PhysicsObject("Muon", {"pt": "Muon_pt", "phi": "Muon_phi"}, "nMuon", None).members["pt"]
     'Muon_pt'
@@ -44,6 +50,7 @@ class PhysicsObject(NamedTuple):
     members: dict[str, str]
     counter: str | None
     record: str | None
+    relations: Mapping[str, str] = MappingProxyType({})
 
 
 def record_of(members: Iterable[str]) -> str | None:
@@ -71,9 +78,11 @@ def objects_in(branches: Sequence[CountedBranch]) -> dict[str, PhysicsObject]:
             parts.setdefault(branch.path.rpartition(".")[0], []).append(branch.path)
         elif branch.depth == 0 and branch.counter is not None and branch.unsupported is None:
             counted.setdefault(branch.counter, []).append(branch.path)
+    # A column "Muon" beside "Muon_pt" keeps its name.
+    taken = {one.path for one in branches if not one.is_group}
     for counter, paths in counted.items():
         begin = _common_begin(counter, paths)
-        if begin:
+        if begin and begin[:-1] not in taken:
             members = {path.removeprefix(begin): path for path in paths if path.startswith(begin)}
             _add(found, begin[:-1], members, counter)
     for branch in branches:
@@ -81,9 +90,47 @@ def objects_in(branches: Sequence[CountedBranch]) -> dict[str, PhysicsObject]:
             members = {path.removeprefix(f"{branch.path}."): path for path in parts[branch.path]}
             # ROOT's importer of trees numbers its collections, and keeps the names of the columns in them.
             begin = _common_begin("", list(members))
+            if begin[:-1] in taken - {branch.path}:
+                begin = ""
             named = {name.removeprefix(begin): path for name, path in members.items()}
             _add(found, begin[:-1] or branch.path, named, None)
-    return found
+    return _related(found, branches)
+
+
+def _related(found: dict[str, PhysicsObject], branches: Sequence[CountedBranch]) -> dict[str, PhysicsObject]:
+    """Return objects, where podio's lists of references are relations of their collection, or a subset of another.
+
+    Podio writes "_MCParticles_parents" and "Muon_objIdx", until 0.99 "MCParticles#0" and "Muon#0": then a subset has a
+    branch "Muon" besides, of objects without members.
+    """
+    lists = [one.name for one in branches if one.depth == 0 and re.match(_REFERENCES, one.type_name)]
+    collections = {one.name for one in branches if one.depth == 0}.difference(lists)
+    named: dict[str, PhysicsObject] = {}
+    relations: dict[str, dict[str, str]] = {}
+    for name, one in found.items():
+        owner, relation = _owner(name, collections) if name in lists else (name, "")
+        if relation and owner in found:
+            relations.setdefault(owner, {})[relation] = name
+        elif owner not in named:
+            named[owner] = one._replace(name=owner)
+    return {
+        name: one._replace(relations=relations[name]) if name in relations else one
+        for name, one in named.items()
+    }
+
+
+def _owner(name: str, collections: Container[str]) -> tuple[str, str]:
+    """Return the collection that a list of references belongs to, and the name of the relation; "" for a subset."""
+    if name.endswith("_objIdx"):
+        return name.removesuffix("_objIdx"), ""
+    owner, _, number = name.rpartition("#")
+    if owner in collections and number.isdecimal():
+        return owner, number
+    # Collections may have a "_" in their names, and so may relations: the longest that there is.
+    for end in range(len(name) - 1, 1, -1):
+        if name.startswith("_") and name[end] == "_" and name[1:end] in collections:
+            return name[1:end], name[end + 1 :]
+    return name, ""
 
 
 def _behind(branches: Sequence[CountedBranch], index: int) -> Iterable[CountedBranch]:
@@ -96,7 +143,8 @@ def _behind(branches: Sequence[CountedBranch], index: int) -> Iterable[CountedBr
 
 def _member(path: str, group: CountedBranch) -> str:
     last = path.removeprefix(f"{group.path}/").rpartition("/")[2]
-    return last.removeprefix(f"{group.name.rstrip('.')}.")
+    # ROOT calls a branch of arrays "covMatrix[10]".
+    return re.sub(r"(\[\d+\])+$", "", last.removeprefix(f"{group.name.rstrip('.')}."))
 
 
 def _add(found: dict[str, PhysicsObject], name: str, members: dict[str, str], counter: str | None) -> None:
@@ -140,13 +188,20 @@ def spelled_out(
         bare = text.removeprefix(mark)
         name, _, member = bare.partition(".")
         one = objects.get(bare) or objects.get(name)
-        if bare in known or one is None or (member and member not in one.members):
+        is_column = bare in known and not _stands_for(bare, objects)
+        if is_column or one is None or (member and member not in one.members):
             found.append(text)
         elif member:
             found.append(mark + one.members[member])
         else:
             found += [mark + path for key, path in one.members.items() if mark or key not in OF_TOBJECT]
     return found
+
+
+def _stands_for(path: str, objects: Mapping[str, PhysicsObject]) -> bool:
+    """Return whether an object is delivered for a column without values, as of podio's subsets in old files."""
+    inside = (f"{path}.", f"{path}/")
+    return path in objects and not any(one.startswith(inside) for one in objects[path].members.values())
 
 
 def zipped(
@@ -163,7 +218,7 @@ def zipped(
     for path in paths:
         one, member = of.get(path, (None, ""))
         if one is None:
-            if path not in counters:
+            if path not in counters and not _stands_for(path, objects):
                 found[path] = Zip(path, None)
         elif member not in OF_TOBJECT or (named and (path in named or f"{one.name}.{member}" in named)):
             into = found.setdefault(one.name, Zip(one.name, {}, None))

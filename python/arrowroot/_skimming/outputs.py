@@ -137,7 +137,9 @@ class Outputs:
         writers = []
         for number, file in enumerate(self._files):
             name = self._renamed.get(number, table.path) if is_main else table.path
-            writers.append(file.tree(name, table.schema, **written.options))
+            writer = file.tree(name, table.schema, **written.options)
+            writer.comes_back_as(table.recorded)
+            writers.append(writer)
         self.notes_left_out += [(f"{table.path}: {note}", why) for note, why in written.left_out]
         self._tables[table.path] = table, writers
 

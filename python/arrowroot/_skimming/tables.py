@@ -6,8 +6,11 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import pyarrow as pa
+
 from arrowroot._api.chain import Chain
 from arrowroot._api.unified import OneOfDiffering
+from arrowroot._arrow.kinds import has_more_nulls, nullable_as
 from arrowroot._errors import (
     InvalidRequestError,
     SchemaMismatchError,
@@ -28,8 +31,6 @@ from arrowroot._writing.options import layout_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    import pyarrow as pa
 
     from arrowroot._api.attributes import AttributeSet
     from arrowroot._api.outputs import Outputs
@@ -141,7 +142,10 @@ class InputTable(NamedTuple):
     outputs: Outputs
     #: The names that its conditions may use; None: those of the tree.
     scope: Scope | None
+    #: As it is written: what may be missing is what is stored so.
     schema: pa.Schema
+    #: As it is read, which is what the outputs give, too.
+    recorded: pa.Schema
     #: Columns that were meant and cannot be read, and why.
     left_out: list[tuple[str, str]]
     #: The tree, to be read.
@@ -192,7 +196,7 @@ class InputTable(NamedTuple):
 
     def check_like(self, first: InputTable) -> None:
         """Raise SchemaMismatchError if its columns or their types are not those of the first input."""
-        here, there = ({field.name: field.type for field in one.schema} for one in (self, first))
+        here, there = ({field.name: field.type for field in one.recorded} for one in (self, first))
         where, where_first = self.tree.location, first.tree.location
         for lacks, has, types, others in (
             (where, where_first, here, there),
@@ -207,6 +211,13 @@ class InputTable(NamedTuple):
             if here[name] != kind:
                 raise SchemaMismatchError(
                     f"{where}: column {name!r} is {here[name]}, but {kind} in {where_first}; {_advice(name)}"
+                )
+        fields = {field.name: field for field in self.schema}
+        for field in first.schema:
+            if has_more_nulls(fields[field.name], field):
+                raise SchemaMismatchError(
+                    f"{where}: values of column {field.name!r} may be missing, but not in {where_first}: "
+                    "missing='null' (--missing null) takes all as what may be missing"
                 )
         for name, source in first.projections.items():
             if (shows := self.projections.get(name)) != source:
@@ -281,12 +292,23 @@ def table_of(
     sets, unread = sets_of(tree)
     left_out += [(f"{path}: attribute set {name!r}", why) for name, why in unread]
     made = outputs.of(chain.source(outputs.needed, (0, 0), options), (0, 0)).schema()
-    schema = with_types(with_counters(made, tree), tree)
-    table = InputTable(path, tree, outputs, scope, schema, left_out, chain, projections, sets, form)
+    is_stored = [of_all is None and outputs.columns[name] is None for name in made.names]
+    schema = with_types(with_counters(_as_stored(made, tree, is_stored), tree), tree)
+    table = InputTable(path, tree, outputs, scope, schema, made, left_out, chain, projections, sets, form)
     # Files without events often have fewer columns.
     if first is not None and tree.num_entries:
         table.check_like(first)
     return table
+
+
+def _as_stored(schema: pa.Schema, tree: Tree, is_stored: Iterable[bool]) -> pa.Schema:
+    """Return a schema in which columns of a tree may be missing only where it stores that they are."""
+    stored = {field.name: field for field in tree.stored_schema()}
+    fields = [
+        nullable_as(field, stored[field.name]) if is_column and field.name in stored else field
+        for field, is_column in zip(schema, is_stored, strict=True)
+    ]
+    return pa.schema(fields, metadata=schema.metadata)
 
 
 def with_counters_of(branches: Sequence[CountedBranch], names: Sequence[str]) -> list[str]:

@@ -79,6 +79,8 @@ class Learning:
         #: All entries, where they are known before the first is written, and what they are.
         self.all_entries: pa.Table | None = None
         self.known = Known.FIRST
+        #: The schema that comes back, where somebody says another than that of the table.
+        self.recorded: pa.Schema | None = None
 
     def _conformer_of(self, schema: pa.Schema) -> Conformer:
         return Conformer(schema, self._where, some_suffice=self._some_suffice)
@@ -182,7 +184,7 @@ class Learning:
             self.conformer = self._conformer_of(schema)
         # What the user has said of missing values comes back, also where none is missing.
         is_said = self._is_inferred and self._open is None and said_by is not None and said_by.part.is_arrow
-        recorded = schema
+        recorded = self.recorded or schema
         if is_said and said_by is not None:
             recorded = without_types(without_counters(said_by.part.schema))
         return Begun(with_counters, self.conformer, recorded)

@@ -298,6 +298,10 @@ class TableWriter:
             grouping = self._grouping
         return part if grouping is None else grouping.part(part, self.num_entries)
 
+    def comes_back_as(self, schema: pa.Schema) -> None:
+        """Say the schema that reading gives, which may say of more columns that values may be missing."""
+        self._learning.recorded = schema
+
     def know_all(self, entries: pa.Table, known: Known = Known.ALL) -> None:
         """Take note of all entries before the first is written: they say which columns share a counter."""
         self._learning.know_all(entries, known)

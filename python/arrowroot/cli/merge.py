@@ -137,7 +137,7 @@ def _compare(file: File, output: File, name: str, first: int) -> int:
             whole.scan(shared, entries=slice(first, first + n_entries)),
         ]
         sides = [(scan.schema, iter(scan)) for scan in scans]
-        found = compare.difference(sides[0], sides[1])
+        found = compare.difference(sides[0], sides[1], by_name=True)
         if found is not None:
             raise CorruptFileError(f"{file.url}: {name}, read back, is not what was read: {found}")
     return n_entries
@@ -177,10 +177,11 @@ def _say(report: MergeReport) -> None:
         tables = [one for one in output.objects if one.num_entries is not None]
         width = max((len(one.path) for one in tables), default=0)
         for one in tables:
+            pieces = counted(one.n_baskets, _piece(one))
             print(
                 f"  {printable(one.path).ljust(width)}  {counted(one.num_entries or 0, 'entry', 'entries')} of "
                 f"{counted(one.n_inputs, 'file')}, "
-                + ("each row once" if one.rule == "unique" else f"{counted(one.n_baskets, 'basket')} copied")
+                + ("each row once" if one.rule == "unique" else f"{pieces} copied")
             )
         others: dict[str, int] = {}
         for one in output.objects:
@@ -196,7 +197,11 @@ def _say(report: MergeReport) -> None:
                 if one.n_if_rebasketed < one.n_baskets:
                     saving = f"; --rebasket makes {one.n_if_rebasketed} of them, about"
                 print(
-                    f"arrowroot: {printable(one.path)}: {counted(one.n_small_baskets, 'basket')} of {one.n_baskets} "
+                    f"arrowroot: {printable(one.path)}: {counted(one.n_small_baskets, _piece(one))} of {one.n_baskets} "
                     f"are smaller than 4 kB: whoever reads all columns makes up to {one.n_baskets} reads{saving}",
                     file=sys.stderr,
                 )
+
+
+def _piece(table: MergedObject) -> str:
+    return "page" if "RNTuple" in table.class_name else "basket"

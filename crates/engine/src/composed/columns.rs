@@ -1,6 +1,6 @@
 //! Which branches or fields hold the columns of a record.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrowroot_arrow::stored::{
@@ -26,9 +26,12 @@ fn types(recorded: &RecordedSchema) -> Result<Vec<DataType>> {
 }
 
 fn composed_columns(recorded: &RecordedSchema, types: Vec<DataType>, parts: Vec<Vec<ColumnId>>) -> Vec<ComposedColumn> {
-    let fields = recorded.schema.fields().iter().zip(types).zip(parts);
-    let column = |((field, data_type), parts)| ComposedColumn { field: Arc::clone(field), data_type, parts };
-    fields.map(column).collect()
+    let fields = recorded.schema.fields().iter().zip(recorded.stored.fields()).zip(types).zip(parts);
+    let columns = fields.map(|(((field, stored), data_type), parts)| {
+        let (field, stored) = (Arc::clone(field), Arc::clone(stored));
+        ComposedColumn { field, stored, data_type, parts, members: vec![] }
+    });
+    columns.collect()
 }
 
 /// The path of a branch: its name behind those around it.
@@ -158,15 +161,19 @@ impl Composed {
             }
         }
         let ntuple = ntuple.with_optionals(optionals);
-        let taken: HashSet<ColumnId> = parts.iter().flatten().copied().collect();
-        let mut is_taken = false;
+        let numbers: HashMap<ColumnId, usize> =
+            parts.iter().flatten().enumerate().map(|(number, &id)| (id, number)).collect();
+        let mut columns = composed_columns(&recorded, types, parts);
+        let mut around = None;
         let mut others = ntuple.columns();
         others.retain(|id| {
             // Members follow the field that they are in.
-            is_taken = if ntuple.place(*id).depth == 0 { taken.contains(id) } else { is_taken };
-            !is_taken
+            match ntuple.place(*id).depth {
+                0 => around = numbers.get(id).copied(),
+                _ => columns.get_mut(around.unwrap_or(usize::MAX)).map_or((), |column| column.members.push(*id)),
+            }
+            around.is_none()
         });
-        let columns = composed_columns(&recorded, types, parts);
         Ok(Composed::new(Arc::new(ntuple), recorded, columns, others, Holds::Fields))
     }
 }

@@ -39,9 +39,13 @@ pub(crate) struct Composed {
 /// A column that was written.
 struct ComposedColumn {
     field: Arc<Field>,
+    /// The same, nullable where validity is stored.
+    stored: Arc<Field>,
     data_type: DataType,
     /// The branches or fields of the table that hold it.
     parts: Vec<ColumnId>,
+    /// What is inside of its field. Depth first.
+    members: Vec<ColumnId>,
 }
 
 /// A column of a composed table.

@@ -1,6 +1,7 @@
 //! A composed table as a table.
 
 use std::collections::{HashMap, HashSet};
+use std::iter;
 use std::sync::Arc;
 
 use arrow_schema::{DataType as ArrowType, Field, Schema};
@@ -33,10 +34,31 @@ impl Composed {
     fn is_in_other_form(&self, path: &str) -> bool {
         let Some((field, _)) = path.split_once('.').filter(|_| self.holds == Holds::Fields) else { return false };
         let holds = |column: &&ComposedColumn| column.parts.iter().any(|&part| self.inner.place(part).path == field);
-        self.columns.iter().find(holds).is_some_and(|column| {
-            let stored = column.parts.first().and_then(|&part| self.inner.arrow_type(part, 0).ok().flatten());
-            stored.as_ref() != Some(column.field.data_type())
-        })
+        self.columns.iter().find(holds).is_some_and(|column| self.has_other_form(column))
+    }
+
+    /// True for a column whose field holds it in another form than Arrow's.
+    fn has_other_form(&self, column: &ComposedColumn) -> bool {
+        let stored = column.parts.first().and_then(|&part| self.inner.arrow_type(part, 0).ok().flatten());
+        stored.as_ref() != Some(column.stored.data_type())
+    }
+
+    /// What can be read inside of a column by its path: nothing where that is not the column's name, or the form another.
+    fn members_of<'c>(&self, column: &'c ComposedColumn) -> &'c [ColumnId] {
+        let is_named = |&part: &ColumnId| self.inner.place(part).path == column.field.name();
+        let is_seen = !column.members.is_empty() && column.parts.iter().all(is_named) && !self.has_other_form(column);
+        if is_seen { &column.members } else { &[] }
+    }
+
+    /// The schema of all that can be read, with a field of each column.
+    fn schema_of(&self, field_of: impl Fn(&ComposedColumn) -> &Arc<Field>) -> Result<Schema> {
+        let inner = if self.others.is_empty() { Schema::empty() } else { self.inner.arrow_schema()? };
+        let field = |id: ColumnId| match self.meaning_of(id) {
+            Meaning::Column(index) => Some(Arc::clone(field_of(&self.columns[index]))),
+            Meaning::Inner(id) => inner.fields().find(self.inner.place(id).path).map(|(_, field)| Arc::clone(field)),
+        };
+        let fields: Vec<Arc<Field>> = self.readable()?.into_iter().filter_map(field).collect();
+        Ok(Schema::new_with_metadata(fields, self.schema.metadata().clone()))
     }
 
     /// The field of a column in the form of text that is asked for, with the name that it is delivered by.
@@ -113,11 +135,14 @@ impl Table for Composed {
     }
 
     fn n_columns(&self) -> usize {
-        self.columns.len() + self.others.len()
+        self.columns.len() + self.columns.iter().map(|column| column.members.len()).sum::<usize>() + self.others.len()
     }
 
     fn columns(&self) -> Vec<ColumnId> {
-        let own = (0..self.columns.len()).map(Composed::id_of_column);
+        let own = self.columns.iter().enumerate().flat_map(|(index, column)| {
+            let members = self.members_of(column).iter().map(|&id| self.id_of_inner(id));
+            iter::once(Composed::id_of_column(index)).chain(members)
+        });
         own.chain(self.others.iter().map(|&id| self.id_of_inner(id))).collect()
     }
 
@@ -255,13 +280,11 @@ impl Table for Composed {
     }
 
     fn arrow_schema(&self) -> Result<Schema> {
-        let inner = if self.others.is_empty() { Schema::empty() } else { self.inner.arrow_schema()? };
-        let field = |id: ColumnId| match self.meaning_of(id) {
-            Meaning::Column(index) => Some(Arc::clone(&self.columns[index].field)),
-            Meaning::Inner(id) => inner.fields().find(self.inner.place(id).path).map(|(_, field)| Arc::clone(field)),
-        };
-        let fields: Vec<Arc<Field>> = self.readable()?.into_iter().filter_map(field).collect();
-        Ok(Schema::new_with_metadata(fields, self.schema.metadata().clone()))
+        self.schema_of(|column| &column.field)
+    }
+
+    fn stored_schema(&self) -> Result<Schema> {
+        self.schema_of(|column| &column.stored)
     }
 
     fn clusters(&self) -> Result<Vec<u64>> {
