@@ -104,6 +104,8 @@ def _related(found: dict[str, PhysicsObject], branches: Sequence[CountedBranch])
     branch "Muon" besides, of objects without members.
     """
     lists = [one.name for one in branches if one.depth == 0 and re.match(_REFERENCES, one.type_name)]
+    if not lists:
+        return found
     collections = {one.name for one in branches if one.depth == 0}.difference(lists)
     named: dict[str, PhysicsObject] = {}
     relations: dict[str, dict[str, str]] = {}
