@@ -210,6 +210,30 @@ def test_axes_of_whole_numbers_are_filled(lists, axis, x, expected):
     assert lists.scan().hist({"h": ar.Hist(axis, x=x)})["h"].values(flow=True).tolist() == expected
 
 
+@pytest.mark.parametrize("value", [2**31 - 1, 2**31, 2**40, 1e10, np.inf, np.nan])
+@pytest.mark.parametrize("first", [-1, 0, 2, 1 - 2**31, 2**31 - 5])
+def test_numbers_far_outside_of_an_axis_of_whole_numbers_are_on_their_side(tmp_path, first, value):
+    path = f"{tmp_path}/far.root:t"
+    ar.write(path, {"x": [value, value, -value]})
+    axis = hist.axis.Integer(first, first + 4)
+    found = ar.scan(path).hist({"h": ar.Hist(axis, x="x")})["h"].values(flow=True)
+    is_above = value >= first + 4
+    expected = [1, 0, 0, 0, 0, 2] if is_above else [1, 0, 0, 0, 2, 0]
+    if np.isnan(value):
+        expected = [0, 0, 0, 0, 0, 3]
+    elif -value >= first:
+        expected = [0, *(1 if -value == first + n else 0 for n in range(4)), 2]
+    assert found.tolist() == expected
+
+
+def test_a_circular_axis_of_whole_numbers_goes_round(tmp_path):
+    path = f"{tmp_path}/round.root:t"
+    ar.write(path, {"x": [2**40, 2**40 + 1, -4, 7]})
+    axis = hist.axis.Integer(1, 4, circular=True)
+    found = ar.scan(path).hist({"h": ar.Hist(axis, x="x")})["h"].values(flow=True)
+    assert found.tolist() == [2, 2, 0]
+
+
 def test_one_pass_has_the_filter_and_the_entries_of_the_scan(files):
     tree = ar.open(files["a"]["files"][0])["t"]
     scan = tree.scan(filter="x > 3", entries=slice(0, 20))

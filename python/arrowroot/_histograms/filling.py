@@ -120,8 +120,8 @@ class Filling:
                 for sample, arrays in found:
                     for name, variation in fills:
                         given: dict[str, npt.NDArray[Any]] = dict(zip(names, arrays, strict=True))
-                        for whole in self._of_whole_numbers[name]:
-                            given[whole] = _whole(given[whole])
+                        for coordinate, axis in self._of_whole_numbers[name].items():
+                            given[coordinate] = _whole(given[coordinate], axis)
                         _fill(self.made[name], [*sample, *variation], given)
         self.made.update({name: wanted.finished(self.made[name]) for name, wanted in self._wanted.items()})
         return self.made
@@ -226,11 +226,22 @@ def _item_by_item(
     return [([name], [one[of_it] for one in arrays]) for name, of_it in samples.masks(rows)]
 
 
-def _whole(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return numbers as axes of whole numbers take them; what is no number is above all."""
-    most = np.iinfo(np.int32)
-    known = np.clip(np.floor(values), most.min, most.max)
-    return np.where(np.isnan(known), most.max, known).astype(np.int64)
+def _whole(values: npt.NDArray[np.float64], axis: Any) -> npt.NDArray[np.int64]:
+    """Return numbers as an axis of whole numbers takes them; what is no number is above all.
+
+    boost-histogram subtracts the first number of the axis from each, as integers of 32 bits, which wrap. So what is
+    outside of the axis is just outside of it here.
+    """
+    limits = np.iinfo(np.int32)
+    low, high = limits.min, limits.max
+    whole = np.floor(values)
+    if axis.traits.ordered and not axis.traits.growth:
+        first, end = int(axis.edges[0]), int(axis.edges[-1])
+        if axis.traits.circular:
+            whole = first + np.mod(whole - first, end - first)
+        else:
+            low, high = max(low, first - 1), min(high, end)
+    return np.where(np.isnan(whole), high, np.clip(whole, low, high)).astype(np.int64)
 
 
 def _all_of(conditions: list[Mask]) -> Mask | None:

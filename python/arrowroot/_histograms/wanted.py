@@ -82,10 +82,10 @@ class Hist:
         return "mean" in self.expressions
 
     @property
-    def of_whole_numbers(self) -> list[str]:
-        """The coordinates whose axes have a bin for each whole number: ``Integer``, ``IntCategory``, ``Boolean``."""
+    def of_whole_numbers(self) -> dict[str, Any]:
+        """The axes with a bin for each whole number, ``Integer``, ``IntCategory`` or ``Boolean``, by coordinate."""
         axes = zip(self.coordinates, self.axes, strict=True)
-        return [name for name, axis in axes if hasattr(axis, "traits") and not axis.traits.continuous]
+        return {name: axis for name, axis in axes if hasattr(axis, "traits") and not axis.traits.continuous}
 
     def fills(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield each variation, the nominal one first, and its expressions."""
