@@ -131,6 +131,31 @@ def test_without_columns_all_are_delivered_and_the_definitions_behind_them(tree)
     assert tree.scan(filter_name="[ap]*", define=define).column_names == ["pt", "phi", "a", "ab"]
 
 
+def test_what_is_left_out_is_left_out_of_columns_and_definitions(tmp_path):
+    ar.write(f"{tmp_path}/a.root:t", {"x": np.arange(2), "y": np.arange(2), "n_pt": np.arange(2)})
+    tree = ar.open(tmp_path / "a.root")["t"]
+
+    def names(*columns, **define):
+        return tree.scan(list(columns), define=define).column_names
+
+    assert names("!x", x="10 * x") == ["y", "n_pt"]
+    assert names("*", "!x", x="10 * x") == ["y", "n_pt"]
+    assert names("y", "a", "!a", a="2 * y") == ["y"]
+    assert names("y", "a", "x + 1", "!a", a="2 * y") == ["y", "x + 1"]
+    assert names("!*_pt", m_pt="1", a="2") == ["x", "y", "a"]
+    assert names("!m_*", m_pt="1", a="2") == ["x", "y", "n_pt", "a"]
+    assert names("a*", "!*b", a="1", ab="2") == ["a"]
+    assert names("!x", "!y", "!n_pt", a="1") == ["a"]
+    assert names("a", "x", "!x", a="1") == ["a"]
+    assert tree.to_arrow(["!y"], define={"x": "10 * x"})["x"].to_pylist() == [0, 10]
+    for columns in (["x", "!x"], ["a", "!a"], ["!x", "!y", "!n_pt", "!a"]):
+        with pytest.raises(ar.InvalidRequestError, match="leaves no column"):
+            names(*columns, a="1")
+    for columns in (["a", "!b"], ["x", "!b"], ["!b"]):
+        with pytest.raises(ar.NoSuchColumnError, match="no branch 'b'"):
+            names(*columns, a="1")
+
+
 def test_an_expression_is_told_from_a_glob(tree):
     assert tree.scan(["p*", "pt*eta", "(n + 1)", "pt[0]", "n"]).column_names == [
         "pt",

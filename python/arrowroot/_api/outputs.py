@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from arrowroot._errors import FilterError, NoSuchColumnError
+from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError
 from arrowroot._expressions.scope import Expression
 from arrowroot._hints import for_column
 from arrowroot._select.columns import NOT, Lookup, name_filter, without_mark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from arrowroot._expressions.scope import Scope
     from arrowroot._passes.computed import NeededWhere
@@ -78,31 +79,67 @@ def outputs_of(
     """
     texts = list(dict.fromkeys(choice.columns or ()))
     marked = [text for text in texts if text.startswith(NOT) and not scope.is_column(text)]
-    excluded = {without_mark(text) for text in marked}
+    leaving_out = _LeavingOut(scope, marked)
     named = _Named(scope, [text for text in texts if text not in marked])
-    stored = [
-        text for text in texts if named.is_stored.get(text, without_mark(text) not in scope.definitions)
-    ]
-    if named.texts and not any(text in named.texts for text in stored):
-        return named.in_order([])
+    wanted = [text for text in named.texts if named.is_stored[text]]
+    if named.texts and not wanted:
+        if leaving_out.unknown:
+            choose(choice._replace(columns=leaving_out.unknown))  # raises
+        return leaving_out.of(named.in_order([]))
+    stored = choice._replace(columns=[*wanted, *leaving_out.stored] or None)
+    # What is computed takes the place of the column of its name.
+    accepts = name_filter(choice.filter_name) if choice.filter_name is not None else lambda *_: True
+    computed: Mapping[str, Expression] = (
+        named.computed
+        if named.texts
+        else {name: one for name, one in scope.definitions.items() if accepts(name, name)}
+    )
     try:
-        paths = choose(choice._replace(columns=stored or None))
+        paths = choose(stored)
     except NoSuchColumnError:
-        if choice.filter_name is None or not scope.definitions:
+        if choice.filter_name is None or not computed:
             raise
         paths = []
-    if named.texts:
-        return named.in_order(paths)
-    accepts = name_filter(choice.filter_name) if choice.filter_name is not None else lambda *_: True
-    outputs: dict[str, Expression | None] = dict.fromkeys(paths)
-    outputs |= {
-        name: expression
-        for name, expression in scope.definitions.items()
-        if name not in excluded and accepts(name, name)
-    }
-    if not outputs and choice.filter_name is not None:
-        choose(choice._replace(columns=stored or None))  # raises what was passed over
-    return outputs
+    except InvalidRequestError:
+        is_of_all = leaving_out.stored and leaving_out.paths.issuperset(
+            choose(stored._replace(columns=wanted or None))
+        )
+        if not is_of_all or not any(map(leaving_out.keeps, computed)):
+            raise
+        paths = []
+    return leaving_out.of(named.in_order(paths) if named.texts else {**dict.fromkeys(paths), **computed})
+
+
+class _LeavingOut:
+    """The texts of a choice that leave something out: columns that are read, some that are computed, or both."""
+
+    def __init__(self, scope: Scope, marked: Sequence[str]) -> None:
+        self._where = scope.where
+        self._marked = marked
+        names = {text: without_mark(text) for text in marked}
+        lookup = Lookup(scope.candidates, names.values())
+        meant = {text: {branch.path for branch in lookup.meant(name)} for text, name in names.items()}
+        #: The columns that are read and left out.
+        self.paths: set[str] = set().union(*meant.values())
+        accepts = name_filter([name for name in names.values() if not name.startswith("/")])
+        #: Whether a column that is computed is delivered, by its name.
+        self.keeps: Callable[[str], bool] = lambda one: one not in names.values() and not accepts(one, one)
+        computed = list(scope.definitions)
+        #: The texts that leave out nothing that is there.
+        self.unknown = [
+            text
+            for text, name in names.items()
+            if not meant[text] and name not in computed and not fnmatch.filter(computed, name)
+        ]
+        #: The texts that are of columns that are read; what is of none at all is, for the error that it gives.
+        self.stored = [text for text in marked if meant[text] or text in self.unknown]
+
+    def of(self, outputs: dict[str, Expression | None]) -> dict[str, Expression | None]:
+        """Return what is delivered of some columns. Raises: InvalidRequestError if that is nothing."""
+        left = {name: one for name, one in outputs.items() if one is None or self.keeps(name)}
+        if self._marked and not left:
+            raise InvalidRequestError(f"{self._where}: {', '.join(map(repr, self._marked))} leaves no column")
+        return left
 
 
 class _Named:
@@ -120,6 +157,11 @@ class _Named:
             is_there = text not in scope.definitions and bool(self._lookup.meant(text) or scope.spelled(text))
             self._computed[text] = self._computed_by(text, is_there=is_there)
             self.is_stored[text] = is_there or not self._computed[text]
+
+    @property
+    def computed(self) -> dict[str, Expression]:
+        """All that is computed, by the names that are delivered."""
+        return {name: one for found in self._computed.values() for name, one in found.items()}
 
     def _computed_by(self, text: str, *, is_there: bool) -> Mapping[str, Expression]:
         definitions = self._scope.definitions
