@@ -201,8 +201,21 @@ def test_extremes_of_draw_pass_over_what_is_not_a_number_but_for_the_first():
     }
     assert np.array_equal(found["Max$"][:4], [3, nan, 2, nan], equal_nan=True)
     assert np.array_equal(found["Min$"][:4], [1, nan, 2, nan], equal_nan=True)
-    assert np.isnan(found["max"][:4]).all()
-    assert np.isnan(found["min"][:4]).all()
+
+
+def test_what_is_not_a_number_is_an_extreme_of_nothing_else_alone():
+    from arrowroot._expressions import lists as _lists
+    from arrowroot._expressions import orders
+
+    nan = float("nan")
+    lists = _lists.of_arrow(
+        pa.array([[1, nan, 3], [nan, 1, 1], [2, nan], [nan, nan], []], pa.list_(pa.float32()))
+    )
+    assert np.array_equal(_lists.reduce("max", lists).data[:4], [3, 1, 2, nan], equal_nan=True)
+    assert np.array_equal(_lists.reduce("min", lists).data[:4], [1, 1, 2, nan], equal_nan=True)
+    assert orders.extreme_index("argmax", lists).data[:4].tolist() == [2, 1, 0, 0]
+    assert orders.extreme_index("argmin", lists).data[:4].tolist() == [0, 1, 0, 0]
+    assert orders.order("argsort", lists).data.tolist() == [0, 2, 1, 1, 2, 0, 0, 1, 0, 1]
 
 
 @hypothesis.given(conditions)

@@ -14,8 +14,8 @@ from arrowroot._errors import ArrowrootError
 
 Array: TypeAlias = npt.NDArray[Any]
 
-#: The functions of TTree::Draw pass over items that are NaN; the others do not.
-_EXTREMES = {"min": np.minimum, "max": np.maximum, "Min$": np.fmin, "Max$": np.fmax}
+#: They pass over items that are NaN.
+_EXTREMES = {"min": np.fmin, "max": np.fmax, "Min$": np.fmin, "Max$": np.fmax}
 _INT64, _UINT64 = np.iinfo(np.int64), np.iinfo(np.uint64)
 
 
@@ -453,7 +453,7 @@ def indices_in(values: list[Items]) -> Items:
 def reduce(function: str, of: Items) -> Items:
     """Return one value for each of the innermost lists, null for a null list.
 
-    Nulls in a list are passed over, but by any() and all().
+    Nulls in a list are passed over, but by any() and all(). An extreme is NaN if all items are.
     """
     if not of.levels:
         raise Problem(f"{function}() is of a list, and this has one value for each entry")

@@ -56,7 +56,7 @@ def _sorted_wide(data: Array, lists: Array) -> Array:
 def extreme_index(function: str, of: Items) -> Items:
     """Return the index of the largest or smallest item of each list, of equal ones the first; null if it is empty.
 
-    A NaN is both, as it is for the functions min and max.
+    A NaN is neither, unless there is nothing else in the list, as it is for the functions min and max.
     """
     if not of.levels:
         raise Problem(f"{function}() is of a list, and this has one value for each entry")
@@ -70,7 +70,7 @@ def extreme_index(function: str, of: Items) -> Items:
     starts = ends[:-1][is_filled]
     found = np.zeros(len(ends) - 1, dtype=np.int64)
     if len(starts):
-        largest = (np.maximum if function == "argmax" else np.minimum).reduceat(data, starts)
+        largest = (np.fmax if function == "argmax" else np.fmin).reduceat(data, starts)
         each = np.repeat(largest, np.diff(ends)[is_filled])
         is_it = (data == each) | ((data != data) & (each != each))  # noqa: PLR0124 - NaN is not itself
         hits = np.flatnonzero(is_it)
