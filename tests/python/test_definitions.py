@@ -533,8 +533,13 @@ def test_what_has_a_value_for_each_entry_is_not_nullable(tree):
         "f": "max(pt)",
         "g": "n % 2",
         "h": "n in (1, 2, 3) and not (s == 'e1')",
+        "i": "sorted(pt * 2)",
+        "j": "pt[argsort(pt)]",
     }
     schema = tree.scan(list(define), define=define).schema
-    assert {name for name in define if not schema.field(name).nullable} == {"a", "b", "h"}
+    assert {name for name in define if not schema.field(name).nullable} == {"a", "b", "c", "h", "i"}
+    assert not schema.field("c").type.value_field.nullable
+    assert not schema.field("i").type.value_field.nullable
+    assert schema.field("j").type.value_field.nullable
     for batch in tree.scan(list(define), define=define):
         batch.validate(full=True)

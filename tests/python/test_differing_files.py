@@ -272,3 +272,31 @@ def test_trees_of_one_file_share_it_when_they_are_opened_again(frames, monkeypat
     n_opened = len(made)
     assert scan.to_arrow()["x"].to_pylist() == [x for place in order for x in content[place]]
     assert (n_opened, len(made)) == (3, 5)
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+def test_what_a_scan_says_may_be_missing_is_written_wherever_it_is_missing_first(tmp_path, layout):
+    ar.write(f"{tmp_path}/a.root:t", {"x": [1, 2], "y": [1, 2]}, layout=layout)
+    ar.write(f"{tmp_path}/b.root:t", {"x": [3, 4]}, layout=layout)
+    for names in ("ab", "ba"):
+        scan = ar.scan([f"{tmp_path}/{name}.root" for name in names], "t", missing="null")
+        ar.write(f"{tmp_path}/o.root:t", scan, layout=layout)
+        expected = {"a": [1, 2], "b": [None, None]}
+        written = ar.open(f"{tmp_path}/o.root")["t"].to_arrow()["y"].to_pylist()
+        assert written == expected[names[0]] + expected[names[1]]
+    lists = pa.array([[[1]], [[2, 3]], [[]], []], pa.list_(pa.list_(pa.int64())))
+    ar.write(f"{tmp_path}/l.root:t", {"l": lists}, layout="rntuple")
+    tree = ar.open(f"{tmp_path}/l.root")["t"]
+    define = {"first": "l[0]", "item": "l[0][1]", "items": "l[][0]", "double": "l[0][l[0] > 0] * 2"}
+    ar.write(f"{tmp_path}/o.root:t", tree.scan(list(define), define=define, batch_entries=1), layout=layout)
+    assert ar.open(f"{tmp_path}/o.root")["t"].to_arrow().to_pydict() == {
+        "first": [[1], [2, 3], [], None],
+        "item": [None, 3, None, None],
+        "items": [[1], [2], [None], []],
+        "double": [[2], [4, 6], [], None],
+    }
+    # What a file says goes along from it, too.
+    optional = pa.table({"n": pa.chunked_array([pa.array([1, 2]), pa.array([None, 3], pa.int64())])})
+    ar.write(f"{tmp_path}/n.root:t", optional, layout=ar.Layout("rntuple", flush=2))
+    ar.write(f"{tmp_path}/o.root:t", ar.open(f"{tmp_path}/n.root")["t"], layout=layout)
+    assert ar.open(f"{tmp_path}/o.root")["t"].to_arrow()["n"].to_pylist() == [1, 2, None, 3]

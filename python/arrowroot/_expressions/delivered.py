@@ -36,17 +36,23 @@ def to_arrow(of: Items, n_rows: int, kind: pa.DataType | None = None) -> pa.Arra
         raise Problem("some of the integers need a sign, and others 64 bits: write 1.0 * x for doubles")
     else:
         found = arrays.of_numpy(data, valid)
-    for level in reversed(of.levels):
-        found = _list(level, found)
+    may_lack: list[bool] = []
+    while kind is not None and pa.types.is_list(kind):
+        may_lack.append(kind.value_field.nullable)
+        kind = kind.value_type
+    for level, is_nullable in zip(
+        reversed(of.levels), reversed(may_lack or [True] * len(of.levels)), strict=True
+    ):
+        found = _list(level, found, is_nullable=is_nullable)
     return found
 
 
-def _list(level: Level, items: pa.Array) -> pa.Array:
+def _list(level: Level, items: pa.Array, *, is_nullable: bool) -> pa.Array:
     if len(items) > _MAX_ITEMS:
         raise BatchTooLongError("a list column of more than 2^31 - 1 items")
     ends = arrays.of_numpy(level.ends.astype(np.int32))
     valid = None if level.valid is None else pa.py_buffer(np.packbits(level.valid, bitorder="little"))
-    kind = pa.list_(items.type)
+    kind = pa.list_(pa.field("item", items.type, is_nullable))
     return pa.Array.from_buffers(kind, len(ends) - 1, [valid, ends.buffers()[1]], children=[items])
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from arrowroot._expressions import choices, lists, numbers, orders, physics
 from arrowroot._expressions import nodes as x
+from arrowroot._expressions.functions import COMPARISONS
 from arrowroot._expressions.iteration import ITERATION, REDUCTIONS
 from arrowroot._expressions.lists import Items, Problem
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from arrowroot._expressions.scope import Expression
 
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _COMBINING = ("first", "second", "third", "per")
 _OF_VALUES: dict[str, Callable[[list[Items]], Items]] = {
     "isin": lambda values: choices.among(*values),
@@ -222,7 +222,7 @@ class _Evaluation:
             return self._unary(node.operator, self.of(node.operand))
         if isinstance(node, x.Binary):
             left, right = self.of(node.left), self.of(node.right)
-            compute = lists.compare if node.operator in _COMPARISONS else numbers.arithmetic
+            compute = lists.compare if node.operator in COMPARISONS else numbers.arithmetic
             return compute(node.operator, left, right)
         if isinstance(node, x.Conditional):
             return choices.choose(

@@ -37,10 +37,11 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
     "InvariantMass": (4, 4),
     "InvariantMasses": (8, 8),
 }
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _NEVER_NULL = (
     "+ - * / == != < <= > >= sum len any all count is_null isnan isfinite abs sqrt cbrt exp expm1 log log1p log2 log10 "
     "floor ceil sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh rint round sign square pow atan2 hypot "
-    "float DeltaPhi DeltaR isin in"
+    "float DeltaPhi DeltaR isin in prod even odd xor sorted argsort reversed concatenate first second third per"
 )
 #: Operators and functions that have a value wherever what they are of has.
 NEVER_NULL = frozenset(_NEVER_NULL.split())

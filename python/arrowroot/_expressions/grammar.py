@@ -28,7 +28,7 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from arrowroot._errors import FilterError
-from arrowroot._expressions.functions import CONSTANTS, FUNCTIONS, METHODS, function_of
+from arrowroot._expressions.functions import COMPARISONS, CONSTANTS, FUNCTIONS, METHODS, function_of
 from arrowroot._expressions.iteration import ITERATION, height, with_lists
 from arrowroot._expressions.nodes import (
     Binary,
@@ -53,12 +53,11 @@ if TYPE_CHECKING:
 _MAX_CHARACTERS = 100_000
 MAX_DEPTH = 100
 _MAX_INTEGER = 2**64 - 1
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 #: How much operators bind.
 _LEVELS = {
     "|": 0,
     "&": 1,
-    **dict.fromkeys((*_COMPARISONS, "in"), 2),
+    **dict.fromkeys((*COMPARISONS, "in"), 2),
     **dict.fromkeys(("<<", ">>"), 3),
     **dict.fromkeys(("+", "-"), 4),
     **dict.fromkeys(("*", "/", "%"), 5),
@@ -247,7 +246,7 @@ class _Parser:
         if (
             is_open
             and token.text in ("&", "|")
-            and (not isinstance(node, Binary) or node.operator in _COMPARISONS)
+            and (not isinstance(node, Binary) or node.operator in COMPARISONS)
         ):
             self._fail(
                 f'"{token.text}" binds less than a comparison in C, and more in Python: write "{token.text * 2}" '

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from arrowroot._arrow.convert import empty_batch
 from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, nearest, pointed_at
 from arrowroot._expressions import grammar
-from arrowroot._expressions.functions import ENTRY_NAMES, NEVER_NULL
+from arrowroot._expressions.functions import COMPARISONS, ENTRY_NAMES, NEVER_NULL
 from arrowroot._expressions.nodes import (
     Binary,
     Call,
     Item,
+    Logic,
     Member,
     Name,
     Node,
     Number,
     Text,
+    Unary,
     names_in,
     parts_of,
     walk,
@@ -143,7 +145,7 @@ class Expression:
         return self._found[name.name, name.exact].expression
 
     def never_null(self, schema: pa.Schema) -> bool:
-        """Return whether it has a value for each entry, whatever the values of its columns are.
+        """Return whether it has a value for each entry, and each item, whatever the values of its columns are.
 
         schema: of the columns that it needs.
         """
@@ -159,8 +161,9 @@ class Expression:
             return node.operator in NEVER_NULL
         if isinstance(node, Call):
             return node.function in NEVER_NULL
-        # An item may not be there, and neither may a member.
-        return not isinstance(node, Item | Member)
+        # An item may not be there, but for those that are chosen by a condition. Neither may a member.
+        is_chosen = isinstance(node, Item) and _is_condition(node.at)
+        return is_chosen or not isinstance(node, Item | Member)
 
     def error(self, message: str, node: Node) -> FilterError:
         """Return the error of a part of it, with the place."""
@@ -364,6 +367,14 @@ def delivered_as(
         return delivered.to_arrow(found, n_rows, kind)
     except Problem as problem:
         raise expression.error(problem.message, expression.node) from None
+
+
+def _is_condition(node: Node) -> bool:
+    """Return whether a part of an expression is a condition, and no number, by how it is written."""
+    return isinstance(node, Logic) or (
+        (isinstance(node, Binary) and node.operator in COMPARISONS)
+        or (isinstance(node, Unary) and node.operator == "!")
+    )
 
 
 def _as_written(name: str) -> str:

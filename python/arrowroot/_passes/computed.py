@@ -40,8 +40,18 @@ def computed_schema(read: pa.Schema, outputs: Mapping[str, Expression | None], s
         if path is not None:
             fields.append(read.field(path).with_name(name))
         elif expression is not None:
-            fields.append(pa.field(name, scope.type_of(expression), nullable=not expression.never_null(read)))
+            kind, is_nullable = scope.type_of(expression), not expression.never_null(read)
+            fields.append(pa.field(name, kind if is_nullable else without_nulls(kind), is_nullable))
     return pa.schema(fields, read.metadata)
+
+
+def without_nulls(kind: pa.DataType) -> pa.DataType:
+    """Return the type of values, or lists of them, of which none is null."""
+    import pyarrow as pa
+
+    if not pa.types.is_list(kind):
+        return kind
+    return pa.list_(pa.field("item", without_nulls(kind.value_type), nullable=False))
 
 
 class Computing:

@@ -175,12 +175,11 @@ def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | N
     if isinstance(data, pa.RecordBatchReader):
         return _of_batches(data.schema, data, where)
     if _is_of(data, "arrowroot._api.tree", "Tree"):
-        scan = data.scan()
-        return Part(with_types(with_counters(scan.schema, data), data), iter(scan), is_arrow=True)
+        return _of_scan(with_types(with_counters((scan := data.scan()).schema, data), data), scan)
     if _is_of(data, "arrowroot._api.scan", "Scan"):
         # Its own iterator keeps the errors of reading what they are; a C stream would make them pyarrow's. The engine
         # has checked what it read, and nobody else has the memory.
-        return Part(data.schema, iter(data), is_arrow=True)
+        return _of_scan(data.schema, data)
     if _is_of(data, "arrowroot._api.file", "Directory"):
         raise InvalidRequestError(
             f"{_EXPECTED}; got {_kind_of(data)}: write its trees one by one, file[name]"
@@ -219,6 +218,11 @@ def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | N
         table = pa.Table.from_batches([batch_of(_native.as_batch(data, is_column=False))])
         return _of_table(table, is_alike, is_arrow=True)
     return None
+
+
+def _of_scan(schema: pa.Schema, scan: Iterable[pa.RecordBatch]) -> Part:
+    # It knows of all entries what may be missing, also where the first ones miss nothing.
+    return Part(schema, iter(scan), is_arrow=True, exact=frozenset(schema.names))
 
 
 def _of_table(
