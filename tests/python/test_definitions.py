@@ -316,7 +316,7 @@ def test_choices_between_integers_do_not_wrap(small):
         found = small(text)
         assert found.to_pylist() == expected, text
         assert found.type == (pa.uint64() if "u64" in text and "i" not in text else pa.int64()), text
-    with pytest.raises(ar.FilterError, match="some of the integers do not fit into int64"):
+    with pytest.raises(ar.FilterError, match="an integer does not fit into int64"):
         small("b ? i : u64")
 
 
@@ -543,3 +543,30 @@ def test_what_has_a_value_for_each_entry_is_not_nullable(tree):
     assert schema.field("j").type.value_field.nullable
     for batch in tree.scan(list(define), define=define):
         batch.validate(full=True)
+
+
+def test_what_cannot_be_computed_is_told_with_its_file_tree_and_entry(tmp_path):
+    for name, number in (("a", 1), ("b", 2**62)):
+        rows = {"v": [[1, 2], [3], [4]], "w": [[1, 2], [3], [4] * min(number, 2)], "n": [1, 1, number]}
+        ar.write(f"{tmp_path}/{name}.root:d/t", {k: ak.Array(of) for k, of in rows.items()})
+    files = [f"{tmp_path}/a.root", f"{tmp_path}/b.root"]
+    place = rf"{tmp_path}/b\.root:d/t: define: x: .* in entry 2\n"
+    for text in ("v + w", "n << 2", "4 * n", "sum(v + w)"):
+        for options in ({}, {"filter": "n > 1"}, {"entries": [5, 3]}, {"batch_entries": 5}):
+            with pytest.raises(ar.FilterError, match=place):
+                ar.scan(files, "d/t", ["x"], define={"x": text}, **options).to_arrow()
+    with pytest.raises(ar.FilterError, match=r"b\.root:d/t: filter: .* in entry 2\n"):
+        ar.scan(files, "d/t", filter="all(v == w)").to_arrow()
+    with pytest.raises(ar.FilterError, match=r'the result of "<<" .*; write x \* 2.0 \*\* n for doubles'):
+        ar.scan(files, "d/t", filter="n << 2 > 1").to_arrow()
+    with pytest.raises(
+        ar.FilterError, match=r"b\.root:d/t: define: x: an integer does not fit .* in entry 2\n"
+    ):
+        ar.scan(files, "d/t", ["x"], define={"x": "n << 1"}).to_arrow()
+
+
+def test_a_mean_of_integers_is_a_double_however_large_their_sum(tmp_path):
+    lists = pa.array([[2**63, 2**63], [1, 2], [2**53, 1]], pa.list_(pa.uint64()))
+    ar.write(f"{tmp_path}/a.root:t", {"u": lists, "i": pa.array([[2**62, -(2**62), 3], [1], [-5, 0]])})
+    found = ar.open(f"{tmp_path}/a.root")["t"].to_arrow(["mean(u)", "mean(i)"]).to_pydict()
+    assert found == {"mean(u)": [2.0**63, 1.5, (2**53 + 1) / 2], "mean(i)": [1.0, 1.0, -2.5]}

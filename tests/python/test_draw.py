@@ -4,6 +4,7 @@ import json
 
 import awkward as ak
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import arrowroot as ar
@@ -108,3 +109,24 @@ def test_what_cannot_be_drawn_is_said(file, arrowroot_command, arguments, messag
     done = arrowroot_command("draw", f"{file}:t", *arguments, check=False)
     assert done.returncode != 0
     assert message in done.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--range", "0:1"]])
+def test_texts_records_and_maps_are_refused_with_the_name_of_the_file(tmp_path, arrowroot_command, options):
+    columns = {
+        "s": ["a", "b"],
+        "l": [["a"], ["b"]],
+        "r": [{"x": 1}, {"x": 2}],
+        "m": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())),
+    }
+    ar.write(f"{tmp_path}/a.root:t", pa.table(columns), layout="rntuple")
+    for name, message in (
+        ("s", "is a text"),
+        ("l", "is a text"),
+        ("r", "is a record"),
+        ("m", "has the type map"),
+    ):
+        found = arrowroot_command("draw", f"{tmp_path}/a.root:t", name, *options, check=False)
+        assert message in found.stderr
+        assert "a.root:t: " in found.stderr
+        assert "bug" not in found.stderr

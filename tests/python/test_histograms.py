@@ -292,3 +292,30 @@ def test_without_the_library_an_error_says_how_to_install_it(files):
     assert done.stdout.strip().endswith(
         "filling histograms needs hist, which is not installed: pip install hist"
     )
+
+
+@pytest.mark.parametrize("options", [{}, {"filter": "n > 0"}, {"entries": slice(1, None)}])
+@pytest.mark.parametrize("more", [{}, {"where": "n > 0"}, {"cut": "c"}])
+def test_lists_that_differ_are_told_with_their_file_tree_and_entry(tmp_path, options, more):
+    for name in ("a", "b"):
+        rows = {"v": [[1, 2], [3], [4]], "w": [[1, 2], [3], [4] * (1 + (name == "b"))], "n": [0, 1, 2]}
+        ar.write(f"{tmp_path}/{name}.root:d/t", {k: ak.Array(of) for k, of in rows.items()})
+    scan = ar.scan({"s": [f"{tmp_path}/a.root", f"{tmp_path}/b.root"]}, "d/t", **options)
+    wanted = ar.Hist((2, 0, 1), (2, 0, 1), x="v", y="w", **more)
+    for by_sample in (False, True):
+        with pytest.raises(
+            ar.InvalidRequestError, match=r"/b\.root:d/t: hist: h: .* 1 and 2 items, in entry 2$"
+        ):
+            scan.hist({"h": wanted}, cuts={"c": "n > 0"}, by_sample=by_sample)
+
+
+def test_values_that_are_no_numbers_are_refused_before_anything_is_read(tmp_path):
+    ar.write(f"{tmp_path}/a.root:t", {"s": ["a", "b"], "x": [1, 2]})
+    scan = ar.open(f"{tmp_path}/a.root")["t"].scan(trace=True)
+    for wanted, message in (
+        (ar.Hist((2, 0, 1), x="s"), "h: x is a text"),
+        (ar.Hist((2, 0, 1), x="x", weight="s"), "h: weight is a text"),
+        (ar.Hist((2, 0, 1), x="x", where="s"), "h: a text is no condition"),
+    ):
+        with pytest.raises(ar.InvalidRequestError, match=rf"a\.root:t: hist: {message}"):
+            scan.hist({"h": wanted})

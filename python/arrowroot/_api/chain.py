@@ -97,6 +97,11 @@ class Chain:
         tree = self.tree
         return [OnlyTree(tree.url, tree.path, tree.num_entries, tree.file_identity)]
 
+    def place(self, entry: int) -> tuple[str, int]:
+        """Return the tree that has an entry, for messages, and the number of the entry there."""
+        member = next(one for one in reversed(self.members) if one.first_entry <= entry)
+        return f"{member.url}:{member.path}", entry - member.first_entry
+
     @property
     def num_entries(self) -> int:
         """Number of entries of all trees."""
@@ -241,7 +246,7 @@ class Chain:
             return self.scan(columns, {**given, "filter_name": None, **more})
 
         return lambda options: Scan(
-            partial(start, options), self.location, text, self.leaving_out, again=again
+            partial(start, options), self.location, text, self.leaving_out, again=again, place=self.place
         )
 
     def outputs(self, choice: Choice, options: Options, define: Define) -> tuple[Outputs, Scope | None]:
@@ -314,6 +319,7 @@ class Chain:
             self.tree.location,
             self.tree.canonical,
             lambda: self.tree.aliases,
+            place=self.place,
         )
         if define is not None:
             with self._opening_others_for_names(scope):

@@ -58,10 +58,16 @@ class Scan:
         leaving_out: LeavingOut | None = None,
         *,
         again: Callable[[list[str], Mapping[str, Any]], Scan] | None = None,
+        place: Callable[[int], tuple[str, int]] | None = None,
     ) -> None:
-        """``condition``: the filter's text, to be shown. ``again``: makes a scan of others, with more options."""
+        """Take what makes a pass.
+
+        condition: the filter's text, to be shown. again: makes a scan of others, with more options. place: the tree
+            that has an entry, and the number of the entry there.
+        """
         self._start = start
         self._again = again
+        self._place = place
         self._leaving_out = leaving_out
         #: Remarks on each sample of the files, by its name: ``metadata`` of a fileset.
         self.samples: Mapping[str, Mapping[str, Any]] = {}
@@ -299,7 +305,18 @@ class Scan:
             raise InvalidRequestError("hist: this scan is not of a tree")
         filling = Filling(histograms, cuts or {}, list(self.samples) if by_sample else None)
         more = {"origin": "sample" if by_sample else None, "needed_where": filling.needed_where}
-        return filling.fill(self._again(filling.expressions, more))
+        scan = self._again(filling.expressions, more)
+        return filling.fill(scan, scan.schema, scan._place_of)  # noqa: SLF001 - a scan of this class
+
+    def _place_of(self, row: int | None) -> tuple[str, int | None]:
+        """Return the tree of a row of the last batch and its entry there; None: all that is read, and no entry.
+
+        For messages: of batches of so many entries only the first is known.
+        """
+        numbers = getattr(self._source, "numbers", None)
+        if row is None or numbers is None or self._place is None:
+            return self._where, None
+        return self._place(int(numbers()[row]))
 
     @takes()
     def to_polars(self) -> pl.DataFrame:

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from arrowroot._arrow import arrays
 from arrowroot._errors import BatchTooLongError
-from arrowroot._expressions.lists import Array, Items, Level, Problem
+from arrowroot._expressions.lists import Array, Items, Level, Problem, row_of
 
 #: Arrow numbers the items of a list column by 32 bits.
 _MAX_ITEMS = 2**31 - 1
@@ -24,7 +24,7 @@ def to_arrow(of: Items, n_rows: int, kind: pa.DataType | None = None) -> pa.Arra
         return pa.nulls(n_rows, pa.string()).fill_null(of.data)
     data, valid = of.data, of.valid
     if kind is not None and isinstance(data, np.ndarray):
-        data = _as_kind(data, kind)
+        data = _as_kind(data, kind, of.levels)
     if of.is_constant:
         data = np.broadcast_to(data, (n_rows,))
         valid = None if valid is None else np.broadcast_to(valid, (n_rows,))
@@ -56,7 +56,7 @@ def _list(level: Level, items: pa.Array, *, is_nullable: bool) -> pa.Array:
     return pa.Array.from_buffers(kind, len(ends) - 1, [valid, ends.buffers()[1]], children=[items])
 
 
-def _as_kind(data: Array, kind: pa.DataType) -> Array:
+def _as_kind(data: Array, kind: pa.DataType, levels: tuple[Level, ...]) -> Array:
     """Return numbers in the type that a column has in all batches."""
     while pa.types.is_list(kind):
         kind = kind.value_type
@@ -64,5 +64,10 @@ def _as_kind(data: Array, kind: pa.DataType) -> Array:
     if data.dtype.kind in "iuO" and dtype.kind in "iu" and data.dtype != dtype and data.size:
         limits = np.iinfo(dtype)
         if int(data.min()) < limits.min or int(data.max()) > limits.max:
-            raise Problem(f"some of the integers do not fit into {dtype.name}: write 1.0 * x for doubles")
+            is_wrong = np.asarray((data < limits.min) | (data > limits.max), dtype=np.bool_)
+            raise Problem(
+                f"an integer does not fit into {dtype.name}, the type of the column: compute doubles, by 1.0 * x, or "
+                "x * 2.0 ** n for a shift",
+                row_of(is_wrong, levels),
+            )
     return data.astype(dtype, copy=False)

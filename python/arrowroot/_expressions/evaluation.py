@@ -42,7 +42,13 @@ _OF_VALUES["in"] = _OF_VALUES["isin"]
 
 
 def _mean(of: Items) -> Items:
-    total = lists.reduce("sum", of)
+    try:
+        total = lists.reduce("sum", of)
+    except Problem as problem:
+        if problem.row is None:
+            raise
+        # A mean is a double, also where no integer has the sum.
+        total = lists.reduce("sum", of._replace(data=of.data.astype(np.float64)))
     return numbers.arithmetic("/", total, lists.positive(lists.reduce("len", lists.without_nulls(of))))
 
 
@@ -198,10 +204,10 @@ class _Evaluation:
         try:
             return compute()
         except Problem as problem:
-            message = problem.message
-            if problem.row is not None:
-                message += f", in entry {self._rows.entry_of(problem.row):,}"
-            raise self._expression.error(message, node) from None
+            if problem.row is None:
+                raise self._expression.error(problem.message, node) from None
+            entry = self._rows.entry_of(problem.row)
+            raise self._expression.error_in(entry, problem.message, node) from None
 
     def of(self, node: x.Node) -> Items:
         """Return the value of a node for all rows."""

@@ -82,7 +82,7 @@ def of_arrow(array: pa.Array) -> Items:
         return Items(array if valid is None or pa.types.is_struct(kind) else array.fill_null(""), valid)
     if _arrays.is_number(kind):
         return Items(_arrays.without_nulls(array, valid), valid)
-    raise Problem(f"has the type {kind}, which filters in text cannot use")
+    raise Problem(f"this has the type {kind}, which expressions in text cannot use")
 
 
 def _level(array: pa.Array) -> Level:
@@ -115,7 +115,7 @@ def _is_text(kind: pa.DataType) -> bool:
 def member(of: Items, name: str) -> Items:
     """Return a member of records."""
     if of.kind != "record":
-        raise Problem(f"has no member {name!r}: it is {_WITHOUT_MEMBERS[of.kind]}, not a record")
+        raise Problem(f"this has no member {name!r}: it is {_WITHOUT_MEMBERS[of.kind]}, not a record")
     names = [field.name for field in of.data.type]
     if name not in names:
         raise Problem(f"the record has no member {name!r}, only {', '.join(names)}")
@@ -359,7 +359,9 @@ def item(of: Items, index: Items, n_outer: int = 0) -> Items:
     if n_outer:
         return _item_inside(of, index, n_outer)
     if not of.levels:
-        raise Problem("is no list: each entry has one value" if of.kind != "text" else "is text, not a list")
+        raise Problem(
+            "this is no list: each entry has one value" if of.kind != "text" else "this is text, not a list"
+        )
     if index.kind == "truth" and index.levels:
         return _where(of, index)
     if index.kind != "integer" or len(index.levels) > 1:
@@ -501,8 +503,10 @@ def _sums(data: Array, starts: Array, is_filled: Array, levels: tuple[Level, ...
     return narrowed(sums, "a sum", levels[:-1]) if is_wide else sums
 
 
-def narrowed(wide: Array, what: str, levels: tuple[Level, ...]) -> Array:
+def narrowed(wide: Array, what: str, levels: tuple[Level, ...], instead: str = "1.0 * x") -> Array:
     """Return Python's integers as 64 bits with a sign or without; as they are if they need both.
+
+    instead: what gives doubles, for the message.
 
     Raises: Problem if one is too large.
     """
@@ -515,7 +519,7 @@ def narrowed(wide: Array, what: str, levels: tuple[Level, ...]) -> Array:
         return wide
     wrong = np.asarray([not _INT64.min <= one <= _UINT64.max for one in wide.flat], dtype=np.bool_)
     wrong = wrong.reshape(wide.shape)
-    raise Problem(f"{what} does not fit into 64 bits; write 1.0 * x for doubles", row_of(wrong, levels))
+    raise Problem(f"{what} does not fit into 64 bits; write {instead} for doubles", row_of(wrong, levels))
 
 
 def row_of(indices: Array, levels: tuple[Level, ...]) -> int | None:

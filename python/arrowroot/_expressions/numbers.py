@@ -95,7 +95,8 @@ def _shifted(operator: str, data: list[Array], levels: tuple[Level, ...]) -> Arr
         raise Problem(f"a shift is by 0 to {_MAX_SHIFT} bits", row_of(wrong, levels))
     if operator == ">>":
         return np.asarray(one >> by.astype(one.dtype if one.dtype.kind == "u" else np.int64))
-    return _exact("*", one, np.left_shift(np.uint64(1), by.astype(np.uint64)), levels)
+    factor = np.left_shift(np.uint64(1), by.astype(np.uint64))
+    return _exact("*", one, factor, levels, ("<<", "x * 2.0 ** n"))
 
 
 def inverted(of: Items) -> Items:
@@ -129,15 +130,21 @@ _INTEGERS: dict[str, Any] = {"+": np.add, "-": np.subtract, "*": np.multiply, "%
 _WIDE: dict[str, Any] = _INTEGERS | {"%": np.frompyfunc(_rest, 2, 1)}
 
 
-def _exact(operator: str, one: Array, other: Array, levels: tuple[Level, ...]) -> Array:
-    """Return + - * % of integers. Raises: Problem if a result does not fit into 64 bits."""
+def _exact(
+    operator: str, one: Array, other: Array, levels: tuple[Level, ...], told: tuple[str, str] | None = None
+) -> Array:
+    """Return + - * % of integers. ``told``: the operator as it was written, and what gives doubles; None: that one.
+
+    Raises: Problem if a result does not fit into 64 bits.
+    """
     largest = [max(abs(int(side.min())), abs(int(side.max()))) if side.size else 0 for side in (one, other)]
     bound = {"*": largest[0] * largest[1], "%": max(largest)}.get(operator, sum(largest))
     if max(bound, *largest) <= _INT64.max:
         return np.asarray(_INTEGERS[operator](one.astype(np.int64), other.astype(np.int64)))
     # This is rare: some are so large that each is computed with Python's integers, which do not wrap.
     wide = np.asarray(_WIDE[operator](one.astype(object), other.astype(object)), dtype=object)
-    return narrowed(wide, f'the result of "{operator}"', levels)
+    written, instead = told or (operator, "1.0 * x")
+    return narrowed(wide, f'the result of "{written}"', levels, instead)
 
 
 def negative(of: Items) -> Items:

@@ -169,6 +169,12 @@ class Expression:
         """Return the error of a part of it, with the place."""
         return FilterError(message, self.text, node.place.start, node.place.end, self.what)
 
+    def error_in(self, entry: int, message: str, node: Node) -> FilterError:
+        """Return the error of a part of it that an entry has, with its file, tree and number there."""
+        where, entry = self._scope.place(entry)
+        text = f"{message}, in entry {entry:,}"
+        return FilterError(text, self.text, node.place.start, node.place.end, f"{where}: {self.what}")
+
     def _resolve(self, name: Name) -> _Referent:
         parts = [name.name] if name.exact else name.name.split(".")
         # As deep as other operations: each try takes time with the length of the name.
@@ -239,11 +245,14 @@ class Scope:
         where: str,
         canonical: Callable[[str], str | None] | None = None,
         aliases: Callable[[], Mapping[str, str]] = dict,
+        *,
+        place: Callable[[int], tuple[str, int]] | None = None,
     ) -> None:
         """Take the names.
 
         schema_of: the Arrow types of columns, by their paths. where: the tree, for errors. canonical: a path as the
-            tree spells it. aliases: the expressions that the tree records, by their names.
+            tree spells it. aliases: the expressions that the tree records, by their names. place: the tree of several
+            that has an entry, and the number of the entry there.
         """
         self.candidates = branches
         self.branches = {branch.path: branch for branch in branches}
@@ -252,6 +261,7 @@ class Scope:
         self.where = where
         self.canonical = canonical
         self._aliases = aliases
+        self.place: Callable[[int], tuple[str, int]] = place or (lambda entry: (where, entry))
         #: Columns that are computed, by their names; each may use those before it.
         self.definitions: dict[str, Expression] = {}
         self._bound_aliases: dict[str, Expression | None] = {}
@@ -353,20 +363,22 @@ def values(expression: Expression, rows: Rows, kind: pa.DataType | None = None) 
 
     Raises: FilterError.
     """
-    return delivered_as(expression, rows.of(expression), rows.num_rows, kind)
+    return delivered_as(expression, rows.of(expression), rows, kind)
 
 
 def delivered_as(
-    expression: Expression, found: Items, n_rows: int, kind: pa.DataType | None = None
+    expression: Expression, found: Items, rows: Rows, kind: pa.DataType | None = None
 ) -> pa.Array:
     """Return as an Arrow array what an expression computed; see :func:`values`."""
     from arrowroot._expressions import delivered
     from arrowroot._expressions.lists import Problem
 
     try:
-        return delivered.to_arrow(found, n_rows, kind)
+        return delivered.to_arrow(found, rows.num_rows, kind)
     except Problem as problem:
-        raise expression.error(problem.message, expression.node) from None
+        if problem.row is None:
+            raise expression.error(problem.message, expression.node) from None
+        raise expression.error_in(rows.entry_of(problem.row), problem.message, expression.node) from None
 
 
 def _is_condition(node: Node) -> bool:

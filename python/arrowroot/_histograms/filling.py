@@ -15,7 +15,7 @@ from arrowroot._render import shown
 from arrowroot._select.cuts import Cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     import numpy.typing as npt
@@ -103,8 +103,19 @@ class Filling:
             if None not in found
         }
 
-    def fill(self, batches: Iterable[pa.RecordBatch]) -> Histograms:
-        """Fill from batches of the expressions, and of their samples if there are some. Raises: InvalidRequestError."""
+    def fill(
+        self,
+        batches: Iterable[pa.RecordBatch],
+        schema: pa.Schema,
+        place_of: Callable[[int | None], tuple[str, int | None]],
+    ) -> Histograms:
+        """Fill from batches of the expressions, and of their samples if there are some.
+
+        schema: that of the batches. place_of: the tree of a row of the last batch, and the entry there, for messages.
+
+        Raises: InvalidRequestError.
+        """
+        self._check(schema, place_of(None)[0])
         for batch in batches:
             values: dict[str, Items] = {}
             passed = self._passed(batch, values)
@@ -115,7 +126,11 @@ class Filling:
                 try:
                     found = _arrays(parts, batch.num_rows, None if cut is None else passed[cut], samples)
                 except Problem as problem:
-                    raise InvalidRequestError(f"hist: {fills[0][0]}: {problem.message}") from None
+                    where, entry = place_of(problem.row)
+                    in_entry = "" if entry is None else f", in entry {entry:,}"
+                    raise InvalidRequestError(
+                        f"{where}: hist: {fills[0][0]}: {problem.message}{in_entry}"
+                    ) from None
                 names = [name for name, _ in expressions if name != "where"]
                 for sample, arrays in found:
                     for name, variation in fills:
@@ -126,20 +141,31 @@ class Filling:
         self.made.update({name: wanted.finished(self.made[name]) for name, wanted in self._wanted.items()})
         return self.made
 
+    def _check(self, schema: pa.Schema, where: str) -> None:
+        """Raise InvalidRequestError for values that cannot be filled, or are no cuts, by their types."""
+        wanted = [(f"cut {name!r}", "it", text) for name, text in self._cuts.items()]
+        wanted += [
+            (fills[0][0], name, text)
+            for (expressions, _), fills in self._fills.items()
+            for name, text in expressions
+        ]
+        for of, name, text in wanted:
+            try:
+                value = no_text(schema.field(f"({text})").type, name)
+            except Problem as problem:
+                raise InvalidRequestError(f"{where}: hist: {of}: {problem.message}") from None
+            if name == "it" and value.levels:
+                raise InvalidRequestError(
+                    f"{where}: hist: {of} is a list for each entry: say any(...), all(...)"
+                )
+
     def _passed(self, batch: pa.RecordBatch, values: dict[str, Items]) -> dict[str, Mask]:
         """Return which entries pass each cut and all before it, and count them."""
         left = np.ones(batch.num_rows, dtype=np.bool_)
         found: dict[str, Mask] = {}
         counts = [batch.num_rows]
         for name, text in self._cuts.items():
-            try:
-                value = truth(_value(text, batch, values))
-            except Problem as problem:
-                raise InvalidRequestError(f"hist: cut {name!r}: {problem.message}") from None
-            if value.levels:
-                raise InvalidRequestError(
-                    f"hist: cut {name!r} is a list for each entry: say any(...), all(...)"
-                )
+            value = truth(_value(text, batch, values))
             left = left & (value.data if value.valid is None else value.data & value.valid)
             found[name] = left
             counts.append(int(np.count_nonzero(left)))
@@ -148,6 +174,24 @@ class Filling:
             for cut, n in zip(self.made.cuts, counts, strict=True)
         ]
         return found
+
+
+def no_text(kind: pa.DataType, name: str) -> Items:
+    """Return no values of a type with which histograms are filled, or conditions. Raises: Problem for another one.
+
+    name: what they are, for messages: "it" is a cut.
+    """
+    import pyarrow as pa
+
+    try:
+        found = of_arrow(pa.nulls(0, kind))
+    except Problem as problem:
+        raise Problem(f"{name}: {problem.message}") from None
+    if name in ("it", "where"):
+        return truth(found)
+    if found.kind in ("text", "record"):
+        raise Problem(f"{name} is a {found.kind}, and histograms are filled with numbers")
+    return found
 
 
 class _Samples(NamedTuple):
@@ -178,9 +222,6 @@ def _arrays(
 
     Raises: Problem.
     """
-    for name, part in parts.items():
-        if name != "where" and part.kind in ("text", "record"):
-            raise Problem(f"{name} is a {part.kind}, and histograms are filled with numbers")
     of_items = {name: truth(part) if name == "where" else part for name, part in parts.items()}
     try:
         return _item_by_item(of_items, n_entries, mask, samples)
@@ -196,7 +237,11 @@ def _arrays(
         chosen = np.flatnonzero(keeps)
         samples = None if samples is None else samples._replace(codes=samples.codes[chosen])
         narrowed = {name: chosen_entries(part, chosen) for name, part in of_items.items()}
-        return _item_by_item(narrowed, len(chosen), None, samples)
+        try:
+            return _item_by_item(narrowed, len(chosen), None, samples)
+        except Problem as problem:
+            row = None if problem.row is None else int(chosen[problem.row])
+            raise Problem(problem.message, row) from None
 
 
 def _item_by_item(

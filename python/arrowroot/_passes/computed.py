@@ -108,7 +108,7 @@ class _ComputedBatch:
         from arrowroot._arrow import arrays
 
         found, (rows, at) = self._value(name)
-        array = delivered_as(self._expressions[name], found, rows.num_rows, kind)
+        array = delivered_as(self._expressions[name], found, rows, kind)
         if at is None:
             return array
         indices, is_there = np.zeros(self._n_rows, dtype=np.int64), np.zeros(self._n_rows, dtype=np.bool_)

@@ -56,6 +56,7 @@ class WithOrigin:
         self._source = source
         self._entries = entries
         self._n_delivered = 0
+        self._n_last = 0
         self._members = members
         self._samples = samples
         self._names = tuple(names)
@@ -91,8 +92,9 @@ class WithOrigin:
         if batch is None:
             return None
         ours = import_batch(batch, self._source)
+        self._n_last = ours.num_rows
         self._n_delivered += ours.num_rows
-        numbers = numbers_behind(self._source, self._entries, self._n_delivered, ours.num_rows)
+        numbers = self.numbers()
         starts = [member.first_entry for member in self._members]
         # An empty file begins where the next one does; the last of these has the entry.
         of = np.searchsorted(starts, numbers, side="right") - 1
@@ -104,6 +106,10 @@ class WithOrigin:
                 dictionary, codes = self._dictionary(name)
                 columns.append(pa.DictionaryArray.from_arrays(pa.array(codes[of]), dictionary))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema())
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Return the numbers of the entries in the last batch."""
+        return numbers_behind(self._source, self._entries, self._n_delivered, self._n_last)
 
     def _dictionary(self, name: Origin) -> tuple[pa.Array, npt.NDArray[np.int32]]:
         """Return the texts that all members have, each once, and which of them each has."""

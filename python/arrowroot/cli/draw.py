@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import arrowroot
 from arrowroot import InvalidRequestError
 from arrowroot import _terminal as terminal
+from arrowroot._expressions.lists import Problem
+from arrowroot._histograms.filling import no_text
 from arrowroot._histograms.wanted import coordinates
 from arrowroot._render import printable
 from arrowroot._storage.filesets import fileset
@@ -108,7 +110,7 @@ def _axes(options: argparse.Namespace, expressions: Sequence[str]) -> list[tuple
         *[None] * (len(expressions) - len(options.range)),
     ]
     left = [text for text, one in zip(expressions, given, strict=True) if one is None]
-    found = iter(_ends(_scan(options, [f"({text})" for text in left])) if left else [])
+    found = iter(_ends(_scan(options, [f"({text})" for text in left]), options.url) if left else [])
     axes = []
     for one in given:
         low, high, is_integer = (*one, False) if one is not None else next(found)
@@ -122,14 +124,21 @@ def _axes(options: argparse.Namespace, expressions: Sequence[str]) -> list[tuple
     return axes
 
 
-def _ends(scan: arrowroot.Scan) -> list[tuple[float, float, bool]]:
+def _ends(scan: arrowroot.Scan, url: str) -> list[tuple[float, float, bool]]:
     """Return the smallest and largest finite value of each column, and whether they are integers.
 
-    Raises: InvalidRequestError if there are none.
+    url: the files, for messages.
+
+    Raises: InvalidRequestError if there are none, or no numbers.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    for field in scan.schema:
+        try:
+            no_text(field.type, field.name[1:-1])
+        except Problem as problem:
+            raise InvalidRequestError(f"{url}: draw: {problem.message}") from None
     found: dict[str, tuple[float, float]] = {}
     integers: set[str] = set()
     for batch in scan:
@@ -137,7 +146,7 @@ def _ends(scan: arrowroot.Scan) -> list[tuple[float, float, bool]]:
             while pa.types.is_nested(column.type):
                 column = column.flatten()  # noqa: PLW2901 - the items of a list, in lists too
             if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-                column = column.cast(pa.uint8())  # noqa: PLW2901 - truth values; text is refused
+                column = column.cast(pa.uint8())  # noqa: PLW2901 - truth values
             if pa.types.is_integer(column.type):
                 integers.add(name)
             ends = pc.min_max(column.filter(pc.is_finite(column))).as_py()
