@@ -319,3 +319,16 @@ def test_values_that_are_no_numbers_are_refused_before_anything_is_read(tmp_path
     ):
         with pytest.raises(ar.InvalidRequestError, match=rf"a\.root:t: hist: {message}"):
             scan.hist({"h": wanted})
+
+
+def test_axes_of_one_name_are_told(files):
+    axis = hist.axis.Regular(2, 0, 1, name="variation"), hist.axis.Regular(2, 0, 1, name="dataset")
+    varied = ar.Hist(axis[0], x="x", variations={"u": {"x": "2*x"}})
+    for wanted, name in (
+        (varied, "variation"),
+        (ar.Hist(axis[1], x="x"), "dataset"),
+        (ar.Hist(axis[1], axis[1], x="x", y="x"), "dataset"),
+        (ar.Hist((2, 0, 1), hist.axis.Regular(2, 0, 1, name="x"), x="x", y="x"), "x"),
+    ):
+        with pytest.raises(ar.InvalidRequestError, match=f"hist: h: two axes are called '{name}': give"):
+            ar.scan(files, "t").hist({"h": wanted}, by_sample=True)

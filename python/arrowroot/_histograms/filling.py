@@ -70,7 +70,12 @@ class Filling:
         self._of_whole_numbers = {name: one.of_whole_numbers for name, one in wanted.items()}
         self._cuts = cuts
         self._samples = samples
-        self.made = Histograms({name: one.made(samples) for name, one in wanted.items()})
+        self.made = Histograms()
+        for name, one in wanted.items():
+            try:
+                self.made[name] = one.made(samples)
+            except InvalidRequestError as error:
+                raise InvalidRequestError(f"hist: {name}: {error}") from None
         self.made.cuts = [Cut("all", 0), *(Cut(name, 0) for name in cuts)]
 
     @property

@@ -99,7 +99,7 @@ class Hist:
         That of a mean has an axis more at the end, of three sums: ``finished`` makes means of them. Updating a mean, as
         boost-histogram does, divides by sums of weights, which may be 0 on the way.
 
-        Raises: MissingLibraryError without the package hist.
+        Raises: MissingLibraryError without the package hist; InvalidRequestError for axes of one name.
         """
         try:
             import hist
@@ -116,6 +116,13 @@ class Hist:
         ]
         if self.is_profile:
             axes.append(hist.axis.Integer(0, N_SUMS, flow=False))
+        names = [axis.name for axis in axes if axis.name]
+        if repeated := [name for index, name in enumerate(names) if name in names[:index]]:
+            raise InvalidRequestError(
+                f"two axes are called {repeated[0]!r}: give the one of yours another name, "
+                f"hist.axis.Regular(..., name={repeated[0] + '_'!r}); x, y and z name others, by_sample=True 'dataset', "
+                "and variations 'variation'"
+            )
         is_weighted = self.is_profile or "weight" in self.expressions
         return hist.Hist(*axes, storage=hist.storage.Weight() if is_weighted else hist.storage.Double())
 
