@@ -249,7 +249,7 @@ def test_functions_of_lists_are_those_of_awkward(tree, events):
         "Sum$(Iteration$ * first(pt))": ak.sum(ak.local_index(pairs["0"]) * pairs["0"], axis=1),
         "Sum$(Iteration$ * jet) + Iteration$ * pt": ak.sum(ak.local_index(events.jet) * events.jet, axis=1)
         + ak.local_index(events.pt) * events.pt,
-        "Sum$(Max$(per(jet, Iteration$ * pt)))": ak.num(events.jet)
+        "Sum$(max(per(jet, Iteration$ * pt)))": ak.num(events.jet)
         * ak.fill_none(ak.max(ak.local_index(events.pt) * events.pt, axis=1), 0.0),
         "n + Iteration$": events.n,
         "MaxIf$(pt, eta > 0)": ak.fill_none(ak.max(events.pt[events.eta > 0], axis=1), 0.0),
@@ -521,6 +521,9 @@ def test_a_warning_says_once_where_draw_would_not_select(tree):
             "Alt$(pt[0], 20) > 12",
         ):
             tree.to_arrow("n", filter=text)
+    # Draw looks at both sides of a choice, and selects nothing where an item of one is missing.
+    with pytest.warns(ar.DrawDiffersWarning, match="TTree::Draw selects none"):
+        tree.to_arrow("n", filter="n % 2 ? pt[0] > 12 : n >= 0")
 
 
 def test_what_has_a_value_for_each_entry_is_not_nullable(tree):
@@ -570,3 +573,32 @@ def test_a_mean_of_integers_is_a_double_however_large_their_sum(tmp_path):
     ar.write(f"{tmp_path}/a.root:t", {"u": lists, "i": pa.array([[2**62, -(2**62), 3], [1], [-5, 0]])})
     found = ar.open(f"{tmp_path}/a.root")["t"].to_arrow(["mean(u)", "mean(i)"]).to_pydict()
     assert found == {"mean(u)": [2.0**63, 1.5, (2**53 + 1) / 2], "mean(i)": [1.0, 1.0, -2.5]}
+
+
+def test_functions_of_draw_are_of_all_items_of_an_entry(tmp_path):
+    rows = {
+        "v": pa.array([[1.5, 2.5], [], [-3.0]]),
+        "w": pa.array([[[1, 2], [], [3]], [], [[]]], pa.list_(pa.list_(pa.int64()))),
+        "x": pa.array([1, -2, 3], pa.int32()),
+    }
+    ar.write(f"{tmp_path}/a.root:t", pa.table(rows), layout="rntuple")
+    expected = {
+        "Sum$(v)": [4.0, 0.0, -3.0],
+        "Max$(v)": [2.5, 0.0, -3.0],
+        "Min$(abs(v))": [1.5, 0.0, 3.0],
+        "Length$(v)": [2, 0, 1],
+        "Sum$(w)": [6, 0, 0],
+        "Max$(w)": [3, 0, 0],
+        "Min$(w * x)": [1, 0, 0],
+        "Length$(w)": [3, 0, 0],
+        "Length$(w[0])": [2, 0, 0],
+        "Sum$(w > 1)": [2, 0, 0],
+        "Sum$(x)": [1, -2, 3],
+        "Max$(x)": [1, -2, 3],
+        "Length$(x)": [1, 1, 1],
+        "Length$(v[1])": [1, 0, 0],
+        "Min$(v[1])": [2.5, 0.0, 0.0],
+        "Length$(3) + Sum$(2) + x": [4, 1, 6],
+    }
+    table = ar.open(f"{tmp_path}/a.root")["t"].to_arrow(list(expected))
+    assert table.to_pydict() == expected

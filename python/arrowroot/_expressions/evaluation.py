@@ -10,7 +10,7 @@ import numpy as np
 from arrowroot._expressions import choices, lists, numbers, orders, physics
 from arrowroot._expressions import nodes as x
 from arrowroot._expressions.functions import COMPARISONS
-from arrowroot._expressions.iteration import ITERATION, REDUCTIONS
+from arrowroot._expressions.iteration import ITERATION, OF_DRAW, REDUCTIONS
 from arrowroot._expressions.lists import Items, Problem
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ def _call(name: str, values: list[Items], combinations: orders.Combinations) -> 
         return _OF_VALUES[name](values)
     if name in ("min", "max") and len(values) > 1:
         return numbers.extreme(name, values)
+    if name in OF_DRAW:
+        return lists.reduce_all(name, values[0])
     if name in REDUCTIONS:
         return lists.reduce(name, values[0])
     if name in ("startswith", "endswith", "contains"):
@@ -231,9 +233,8 @@ class _Evaluation:
             compute = lists.compare if node.operator in COMPARISONS else numbers.arithmetic
             return compute(node.operator, left, right)
         if isinstance(node, x.Conditional):
-            return choices.choose(
-                self._condition(node.condition), *self._forgiving(node.if_true, node.if_false)
-            )
+            condition = self._condition(node.condition)
+            return choices.choose(condition, self.of(node.if_true), self.of(node.if_false))
         if isinstance(node, x.Item):
             of = self.of(node.of)
             found = lists.item(of, self.of(node.at), node.n_outer)
@@ -246,7 +247,7 @@ class _Evaluation:
         if node.function == "InvariantMasses":
             sides = node.arguments[:4], node.arguments[4:]
             return physics.invariant_masses(*(self._momentum(node.function, side) for side in sides))
-        if node.function in ("is_null", "coalesce"):
+        if node.function in ("is_null", "coalesce", *OF_DRAW):
             values = self._forgiving(*node.arguments)
         else:
             values = [self.of(argument) for argument in node.arguments]

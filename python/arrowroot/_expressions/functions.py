@@ -7,7 +7,22 @@ import math
 #: Names of functions, with the fewest and most arguments.
 FUNCTIONS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(
-        ["any", "all", "sum", "count", "len", "Min$", "Max$", "prod", "mean", "argmin", "argmax"], (1, 1)
+        [
+            "any",
+            "all",
+            "sum",
+            "count",
+            "len",
+            "Sum$",
+            "Length$",
+            "Min$",
+            "Max$",
+            "prod",
+            "mean",
+            "argmin",
+            "argmax",
+        ],
+        (1, 1),
     ),
     **dict.fromkeys(["sorted", "argsort", "reversed"], (1, 1)),
     **dict.fromkeys(("min", "max"), (1, 1000)),
@@ -41,15 +56,14 @@ COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _NEVER_NULL = (
     "+ - * / == != < <= > >= sum len any all count is_null isnan isfinite abs sqrt cbrt exp expm1 log log1p log2 log10 "
     "floor ceil sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh rint round sign square pow atan2 hypot "
-    "float DeltaPhi DeltaR isin in prod even odd xor sorted argsort reversed concatenate first second third per"
+    "float DeltaPhi DeltaR isin in prod even odd xor sorted argsort reversed concatenate first second third per "
+    "Sum$ Length$ Min$ Max$"
 )
 #: Operators and functions that have a value wherever what they are of has.
 NEVER_NULL = frozenset(_NEVER_NULL.split())
 _SAME_IN_TMATH = "Abs Sqrt Exp Log Log2 Log10 Floor Ceil Sin Cos Tan Hypot Min Max Even Odd"
 #: Functions by other names: of TTree::Draw, RVec, TMath, C++ and NumPy.
 ALIASES = {
-    "Sum$": "sum",
-    "Length$": "len",
     "Alt$": "coalesce",
     "strstr": "contains",
     "sq": "square",

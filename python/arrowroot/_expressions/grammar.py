@@ -435,13 +435,12 @@ class _Parser:
             condition, if_true, if_false = arguments
             return Conditional(condition, if_true, if_false, place, depth)
         if function in ("MinIf$", "MaxIf$"):
-            # TTree::Draw has 0 where the condition holds for no item. One of the entry is for all of its items.
+            # One of the entry is for all of its items.
             of, condition = arguments
             self._has_iterations = True
             is_item = Binary(">=", Call(ITERATION, [], place, 0), Number(0, place), place, 1)
             holds = Logic("&&", [condition, is_item], place, depth)
-            found = Call(function.replace("If", ""), [Item(of, holds, 0, place, depth)], place, depth)
-            return Call("coalesce", [found, Number(0, place)], place, depth)
+            return Call(function.replace("If", ""), [Item(of, holds, 0, place, depth)], place, depth)
         return Call(function, arguments, place, depth)
 
     def _number(self, token: Token) -> Number:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 ITERATION = "Iteration$"
 #: Functions of the items of one list, which are a formula of their own.
-REDUCTIONS = ("any", "all", "sum", "prod", "count", "len", "min", "max", "Min$", "Max$")
+OF_DRAW = ("Sum$", "Length$", "Min$", "Max$")
+REDUCTIONS = ("any", "all", "sum", "prod", "count", "len", "min", "max", *OF_DRAW)
 _OF_ONE_LIST = (*REDUCTIONS, "mean", "argmin", "argmax")
 #: Functions whose arguments are formulas of their own, and whose result is a list with a length of its own.
 _MAKING_LISTS = ("sorted", "argsort", "reversed", "take", "concatenate", "first", "second", "third", "per")

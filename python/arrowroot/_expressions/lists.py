@@ -487,6 +487,25 @@ def reduce(function: str, of: Items) -> Items:
     return Items(extremes, None if is_filled.all() else is_filled, of.levels[:-1])
 
 
+def reduce_all(function: str, of: Items) -> Items:
+    """Return what TTree::Draw has for Sum$, Length$, Min$ or Max$: of all items of an entry, of whatever levels.
+
+    It is 0 for an entry without any. One value of the entry is its only item.
+    """
+    if of.kind in ("text", "record"):
+        raise Problem(f"{function}() is of numbers, not of {of.kind}")
+    if of.is_constant and of.valid is None:
+        return Items(np.asarray(1)) if function == "Length$" else of
+    ends = of.levels[0].ends if of.levels else np.arange(np.size(of.data) + 1, dtype=np.int64)
+    for level in of.levels[1:]:
+        ends = level.ends[ends]
+    found = reduce(_OF_ALL.get(function, function), without_nulls(Items(of.data, of.valid, (Level(ends),))))
+    return found._replace(valid=None)
+
+
+_OF_ALL = {"Sum$": "sum", "Length$": "len"}
+
+
 def _sums(data: Array, starts: Array, is_filled: Array, levels: tuple[Level, ...]) -> Array:
     """Return the sum of each list. ``starts``: of the lists with items. Integers add exactly."""
     longest = int(np.diff(levels[-1].ends).max(initial=0))

@@ -119,9 +119,9 @@ class Hist:
         names = [axis.name for axis in axes if axis.name]
         if repeated := [name for index, name in enumerate(names) if name in names[:index]]:
             raise InvalidRequestError(
-                f"two axes are called {repeated[0]!r}: give the one of yours another name, "
-                f"hist.axis.Regular(..., name={repeated[0] + '_'!r}); x, y and z name others, by_sample=True 'dataset', "
-                "and variations 'variation'"
+                f"two axes are called {repeated[0]!r}: give yours another name, "
+                f"hist.axis.Regular(..., name={repeated[0] + '_'!r}); x, y and z are names, too, "
+                "by_sample=True gives 'dataset' and variations 'variation'"
             )
         is_weighted = self.is_profile or "weight" in self.expressions
         return hist.Hist(*axes, storage=hist.storage.Weight() if is_weighted else hist.storage.Double())
