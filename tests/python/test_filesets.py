@@ -213,3 +213,33 @@ def test_a_column_of_the_same_name_is_refused(tmp_path):
     with pytest.raises(ar.InvalidRequestError, match="there is a column 'entry'"):
         ar.scan(tmp_path / "a.root", origin="entry")
     assert ar.scan(tmp_path / "a.root", origin="tree").to_arrow()["tree"].to_pylist() == ["T", "T"]
+
+
+def test_a_sample_without_files_is_named(tmp_path):
+    ar.write(f"{tmp_path}/a.root:t", {"x": [1, 2, 3]})
+    for files, message in (({"files": []}, "no file to read"), ([f"{tmp_path}/b*.root"], "no file matches")):
+        with pytest.raises(ar.ArrowrootError, match=f"sample 'Z': {message}"):
+            ar.scan({"A": [f"{tmp_path}/a.root"], "Z": files}, "t")
+
+
+def test_a_glob_that_matches_nothing_is_left_out_as_a_file_that_is_missing(tmp_path):
+    ar.write(f"{tmp_path}/a.root:t", {"x": [1, 2, 3]})
+    samples = {"A": [f"{tmp_path}/a.root"], "Z": [f"{tmp_path}/b*.root"]}
+    for files in (samples, dict(reversed(samples.items()))):
+        left_out = []
+        scan = ar.scan(files, "t", on_error=left_out.append, origin="sample")
+        assert scan.to_arrow().to_pydict() == {"x": [1, 2, 3], "sample": ["A"] * 3}
+        assert [(one.url, one.reason) for one in left_out] == [(f"{tmp_path}/b*.root", "missing")]
+
+
+def test_steps_cover_a_file_in_any_order(tmp_path):
+    ar.write(f"{tmp_path}/a.root:t", {"x": [1, 2, 3]})
+
+    def scanned(steps):
+        said = {"object_path": "t", "steps": steps, "num_entries": 3}
+        return ar.scan({"A": {"files": {f"{tmp_path}/a.root": said}}})
+
+    assert scanned([[1, 3], [0, 1]]).num_entries == 3
+    for steps in ([[1, 3]], [[2, 3], [0, 1]], [[0, 2], [1, 3]]):
+        with pytest.raises(ar.InvalidRequestError, match="a part of its entries"):
+            scanned(steps)

@@ -94,7 +94,7 @@ def scan(
         (200, 118)
     """
     Options.of(options)  # before anything is opened
-    files = fileset(paths, tree)
+    files = fileset(paths, tree, keeps_globs=options.get("on_error", "raise") != "raise")
     chain, _ = opened_chain(files, friends, options)
     found = chain.scan(columns, options)
     found.samples = files.metadata

@@ -39,8 +39,10 @@ class Fileset(NamedTuple):
     metadata: dict[str, Mapping[str, Any]]
 
 
-def fileset(paths: Files, tree: str | None) -> Fileset:
+def fileset(paths: Files, tree: str | None, *, keeps_globs: bool = False) -> Fileset:
     """Return the files of places, globs, lists ("@files.txt", "@samples.json") and samples, in the order given.
+
+    keeps_globs: one that matches nothing stays, a file that is not there.
 
     Raises: what ``expand`` raises; NoSuchFileError or StorageError for a list that cannot be read.
     """
@@ -48,7 +50,7 @@ def fileset(paths: Files, tree: str | None) -> Fileset:
     if isinstance(paths, str) and _is_list(paths):
         paths = _listed(paths.removeprefix(LIST))
     if not isinstance(paths, Mapping) or all(isinstance(value, str) for value in paths.values()):
-        files = _files_of(paths, tree)
+        files = _files_of(paths, tree, keeps_globs=keeps_globs)
         return Fileset(files, [""] * len(files), {})
     every: list[tuple[str, str | None]] = []
     samples: list[str] = []
@@ -57,7 +59,11 @@ def fileset(paths: Files, tree: str | None) -> Fileset:
         if not isinstance(name, str):
             raise InvalidRequestError(f"expected the name of a sample, got {shown(name)}")
         of_sample, metadata[name] = _sample(name, given)
-        files = _files_of(of_sample, tree)
+        try:
+            files = _files_of(of_sample, tree, keeps_globs=keeps_globs)
+        except (InvalidRequestError, StorageError) as error:
+            error.args = (f"sample {shown(name)}: {error}", *error.args[1:])
+            raise
         every += files
         samples += [name] * len(files)
     return Fileset(every, samples, metadata)
@@ -80,9 +86,10 @@ def _sample(name: str, given: Any) -> tuple[Files, Mapping[str, Any]]:
     )
 
 
-def _files_of(paths: Files, tree: str | None) -> list[tuple[str, str | None]]:
+def _files_of(paths: Files, tree: str | None, *, keeps_globs: bool) -> list[tuple[str, str | None]]:
     if isinstance(paths, Mapping):
-        return expand({place: _tree_of(place, said) for place, said in paths.items()}, tree)
+        trees = {place: _tree_of(place, said) for place, said in paths.items()}
+        return expand(trees, tree, keeps_globs=keeps_globs)
     every: list[Location] = []
     for path in each(paths):
         if not (isinstance(path, str) and _is_list(path)):
@@ -92,14 +99,14 @@ def _files_of(paths: Files, tree: str | None) -> list[tuple[str, str | None]]:
         if isinstance(listed, Mapping):
             raise InvalidRequestError(f"{path}: samples, which stand alone, not among other files")
         every += listed
-    return expand(every, tree)
+    return expand(every, tree, keeps_globs=keeps_globs)
 
 
 def _tree_of(place: object, said: object) -> object:
     """Return the name of the tree in what is said of a file. Raises: InvalidRequestError for a part of its entries."""
     if not isinstance(said, Mapping):
         return said
-    steps, n_entries = said.get(_STEPS), said.get(_N_ENTRIES)
+    steps, n_entries = sorted(said.get(_STEPS) or ()), said.get(_N_ENTRIES)
     if steps:
         ends = [0, *(step[1] for step in steps)]
         is_whole = all(step[0] == end for step, end in zip(steps, ends, strict=False)) and (

@@ -208,11 +208,13 @@ def natural_key(text: str) -> tuple[list[tuple[int, str]], str]:
     return [(len(n), n) if i % 2 else (-1, parts[i]) for i, n in enumerate(numbers)], text
 
 
-def expand(paths: Location | Iterable[Location], tree: object) -> list[tuple[str, str | None]]:
+def expand(
+    paths: Location | Iterable[Location], tree: object, *, keeps_globs: bool = False
+) -> list[tuple[str, str | None]]:
     """Return the (file, tree) pairs of ``paths``, in the order given; those of a glob in natural order.
 
     ``paths``: also a mapping from files to trees. ``tree`` is that of every file which does not name one itself, so or
-    by "FILE:TREE"; None: not known yet.
+    by "FILE:TREE"; None: not known yet. keeps_globs: one that matches nothing stays, a file that is not there.
 
     Raises: NoSuchFileError for a glob that matches nothing; InvalidRequestError if there is no path at all, or if one
     has two trees.
@@ -242,9 +244,9 @@ def expand(paths: Location | Iterable[Location], tree: object) -> list[tuple[str
             bare, mark, query = pattern, "", ""
         if is_glob(bare):
             found = sorted(_files(bare), key=natural_key)
-            if not found:
+            if not found and not keeps_globs:
                 raise NoSuchFileError(f"no file matches {shown(bare)}")
-            files += [(name + mark + query, own or tree) for name in found]
+            files += [(name + mark + query, own or tree) for name in found or [bare]]
         else:
             files.append((pattern, own or tree))
     if not files:
