@@ -602,3 +602,49 @@ def test_functions_of_draw_are_of_all_items_of_an_entry(tmp_path):
     }
     table = ar.open(f"{tmp_path}/a.root")["t"].to_arrow(list(expected))
     assert table.to_pydict() == expected
+
+
+def test_aliases_of_trees_are_columns_of_data_sets_chains_and_friends(tmp_path):
+    data = {"x": np.arange(4.0), "y": np.arange(4) * 10}
+    aliases = {"s": "x + y", "s2": "2 * s", "square": "x^2"}
+    for name, of_it in (("a", aliases), ("b", {}), ("c", {"s": "x - y"})):
+        with ar.create(f"{tmp_path}/{name}.root") as file, file.tree("t", aliases=of_it) as table:
+            table.append(data)
+    one, other, third = (f"{tmp_path}/{name}.root" for name in "abc")
+    # In a file "^" is TTree::Draw's power alone.
+    assert ar.open(one)["t"].to_arrow(["square"])["square"].to_pylist() == [0, 1, 4, 9]
+    with pytest.raises(ar.FilterError, match="it is a power in TTree::Draw"):
+        ar.open(one)["t"].to_arrow(["x^2 + 1"])
+
+    expected = {"s2": [0, 22, 44, 66], "x": [0, 1, 2, 3]}
+    dataset = ar.dataset(one, "t", ["s2", "x"])
+    assert dataset.to_table().to_pydict() == expected
+    assert dataset.to_table(["s2"]).column_names == ["s2"]
+    assert [part.to_table().to_pydict() for part in dataset.get_fragments()] == [expected]
+    assert ar.dataset(one, "t").schema.names == ["x", "y"]
+
+    # Those of a friend go by its columns, whatever the main tree calls so.
+    tree = ar.open(other)["t"]
+    tree.add_friend(ar.open(one)["t"], "f")
+    tree.add_friend(ar.open(third)["t"], "g")
+    assert tree.to_arrow(["f.s2"]).to_pydict() == {"f.s2": [0, 22, 44, 66]}
+    assert tree.to_arrow(["g.s + f.s"])["g.s + f.s"].to_pylist() == [0, 2, 4, 6]
+    assert tree.entries_where("g.s < -9", define={"x": "100 * x"}).tolist() == [2, 3]
+    with pytest.raises(ar.NoSuchColumnError, match="no branch 's2'"):
+        tree.to_arrow(["s2"])
+    with pytest.raises(
+        ar.NoSuchColumnError, match=r"it is an alias that .*a\.root records: name a file first"
+    ):
+        ar.scan([other, one], "t", ["s2"])
+
+
+def test_aliases_of_trees_are_columns_of_lazy_frames(tmp_path):
+    pl = pytest.importorskip("polars")
+    with ar.create(f"{tmp_path}/a.root") as file, file.tree("t", aliases={"s": "x + y"}) as table:
+        table.append({"x": np.arange(4.0), "y": np.arange(4)})
+    frame = ar.scan_root(f"{tmp_path}/a.root", "t", ["s", "x"])
+    assert frame.collect().to_dict(as_series=False) == {"s": [0, 2, 4, 6], "x": [0, 1, 2, 3]}
+    found = frame.filter((pl.col("s") > 1) & (pl.col("x") < 3)).select("x").collect()
+    assert found.to_dict(as_series=False) == {"x": [1, 2]}
+    assert frame.filter(pl.col("x") > 1).select("s").collect().to_dict(as_series=False) == {"s": [4, 6]}
+    assert frame.head(2).select("s").collect().height == 2

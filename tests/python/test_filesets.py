@@ -243,3 +243,21 @@ def test_steps_cover_a_file_in_any_order(tmp_path):
     for steps in ([[1, 3]], [[2, 3], [0, 1]], [[0, 2], [1, 3]]):
         with pytest.raises(ar.InvalidRequestError, match="a part of its entries"):
             scanned(steps)
+
+
+def test_columns_of_origin_are_refused_in_expressions_by_their_names(tmp_path):
+    ar.write(f"{tmp_path}/a.root:t", {"x": [1, 2, 3]})
+    files = {"A": [f"{tmp_path}/a.root"]}
+    text = "sample == 'A' ? 2.0 : 1.0"
+    scan = ar.scan(files, "t", origin="sample")
+    for make in (
+        lambda: scan.hist({"h": ar.Hist((3, 0, 3), x="x", weight=text)}),
+        lambda: scan.hist({"h": ar.Hist((3, 0, 3), x="x", weight=text)}, by_sample=True),
+        lambda: ar.scan(files, "t", origin="sample", filter="sample == 'A'"),
+        lambda: ar.scan(files, "t", origin="sample", define={"w": text}),
+        lambda: ar.scan(files, "t", [f"({text})"], origin="sample"),
+    ):
+        with pytest.raises(
+            ar.NoSuchColumnError, match=r"no branch 'sample'; a column of origin= .* by_sample=True"
+        ):
+            make()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from arrowroot._api.outputs import Outputs
     from arrowroot._api.tree import Tree
     from arrowroot._api.zips import Zips
-    from arrowroot._expressions.scope import Scope
+    from arrowroot._expressions.scope import Alias, Scope
     from arrowroot._filter.bind import Filter, FilterLike
     from arrowroot._options import Define
     from arrowroot._passes.filtered import Files, Filtered
@@ -81,6 +81,13 @@ class Chain:
     def aliased(self) -> Sequence[FriendBranch]:
         """The branches of friends once more, by their aliases."""
         return ()
+
+    @property
+    def aliases(self) -> Mapping[str, Alias]:
+        """The expressions that the first tree records, by their names, and those that friends do."""
+        from arrowroot._expressions.scope import Alias
+
+        return {name: Alias(text) for name, text in self.tree.aliases.items()}
 
     def short_columns(self) -> dict[str, str]:
         """Return the branches of the first tree that do not have all of its entries, and which they have."""
@@ -253,8 +260,9 @@ class Chain:
         """Return the columns to deliver, and the scope of their expressions if there may be some."""
         from arrowroot._api.outputs import Outputs, may_be_computed, outputs_of
 
-        if not define and not may_be_computed(choice, self.tree.aliases):
-            return Outputs(dict.fromkeys(self.choose(choice))), None
+        if not define and not may_be_computed(choice, self.aliases):
+            with self._saying_other_aliases():
+                return Outputs(dict.fromkeys(self.choose(choice))), None
         scope = self.scope(options, define)
         with self._opening_others_for_names(scope):
             columns = outputs_of(choice, scope, self.choose)
@@ -318,7 +326,7 @@ class Chain:
             lambda names: self.first_schema(names, options),
             self.tree.location,
             self.tree.canonical,
-            lambda: self.tree.aliases,
+            lambda: self.aliases,
             place=self.place,
         )
         if define is not None:
@@ -330,12 +338,27 @@ class Chain:
     def _opening_others_for_names(self, scope: Scope) -> Iterator[None]:
         """Open all files if a name is not there in the first: the error names a file that has the column."""
         try:
-            with self.tree.saying_aliases():
+            with self._saying_other_aliases(), self.tree.saying_aliases():
                 yield
         except NoSuchColumnError as error:
             self.refuse_more(Choice([error.name]), list(scope.branches))
             self.open_others()
             raise
+
+    @contextmanager
+    def _saying_other_aliases(self) -> Iterator[None]:
+        """Say in an error of a column that is not there which file records an alias of that name."""
+        try:
+            yield
+        except NoSuchColumnError as error:
+            if (other := self.other_with_alias(error.name)) is not None:
+                what = f"it is an alias that {other} records: name a file first that has it, or write define="
+                error.args = (f"{error.args[0]}; {what}", *error.args[1:])
+            raise
+
+    def other_with_alias(self, name: str) -> str | None:  # noqa: ARG002 - of a row
+        """Return the first of the other files whose tree records an alias; None: none does."""
+        return None
 
     def bound_mask(self, lumi_mask: LumiMaskLike) -> Filter:
         """Bind a list of good runs to the columns of run and block."""

@@ -15,6 +15,7 @@ from arrowroot._api.scan_files import opened_chain
 from arrowroot._api.tree import Tree
 from arrowroot._arguments import takes
 from arrowroot._errors import InvalidRequestError
+from arrowroot._options import Options
 from arrowroot._render import printable
 from arrowroot._select.columns import Choice
 from arrowroot._sizes import checked_count, counted
@@ -68,7 +69,8 @@ class Request:
     @cached_property
     def names(self) -> list[str]:
         """The columns."""
-        return self.chain.choose(Choice.of(self.arguments[2]))
+        outputs, _ = self.chain.outputs(Choice.of(self.arguments[2]), Options.default(), None)
+        return list(outputs.columns)
 
     @cached_property
     def schema(self) -> pa.Schema:

@@ -183,7 +183,8 @@ class _Named:
         except (FilterError, NoSuchColumnError):
             # Texts in which nothing is known, and lists and patterns in one text, are no expressions that went wrong.
             known = {word for word in words if self._scope.is_column(word)}
-            if known and not for_column(text, known):
+            # What is in parentheses is one, and no pattern.
+            if (known and not for_column(text, known)) or (text.startswith("(") and text.endswith(")")):
                 raise
             return {}
 

@@ -12,6 +12,7 @@ from arrowroot._arguments import takes
 from arrowroot._arrow.convert import empty_batch
 from arrowroot._errors import missing_library
 from arrowroot._options import Options
+from arrowroot._select.columns import Choice
 from arrowroot._storage.config import StorageOptions
 
 if TYPE_CHECKING:
@@ -60,16 +61,24 @@ def _frames(
     entries = None if n_rows is None else (0, min(n_rows, chain.num_entries))
     options = Options.default()
     bound = None if predicate is None else _PolarsFilter(predicate)
-    chain.require(names if bound is None else [*names, *bound.columns])
+    needed = list(dict.fromkeys([*names, *(bound.columns if bound else [])]))
+    outputs, _ = chain.outputs(Choice(needed), options, None)
+    # A condition on what is computed, aliases of the tree, is looked at behind it.
+    behind = None
+    if bound is not None and any(outputs.columns[name] for name in bound.columns):
+        bound, behind = None, predicate
+    else:
+        outputs = outputs._replace(columns={name: outputs.columns[name] for name in names})
+    chain.require(outputs.needed if bound is None else [*outputs.needed, *bound.columns])
+    passes = chain.passes(outputs.needed, entries, options, bound)
     scan = Scan(
-        partial(chain.passes(names, entries, options, bound), options),
-        chain.location,
-        "" if bound is None else bound.text,
+        lambda: outputs.of(passes(options), entries), chain.location, "" if bound is None else bound.text
     )
     found = False
     for batch in scan:
         found = True
-        yield cast("pl.DataFrame", pl.from_arrow(batch))
+        frame = cast("pl.DataFrame", pl.from_arrow(batch))
+        yield frame if behind is None else frame.filter(behind).select(names)
     if not found:  # Polars 1.22 panics where a source yields no frame.
         schema = pa.schema([request.schema.field(name) for name in names])
         yield cast("pl.DataFrame", pl.from_arrow(empty_batch(schema)))

@@ -50,6 +50,8 @@ _N_KEPT_OPEN, _KEPT_BYTES = 128, parse_size("48 MB")
 #: The most files in a step of a filtered pass. Four times as many of those that were not kept stay open after their
 #: use: the files of this step, of the step before, and as many that are opened ahead, if they are far away.
 _N_IN_A_STEP, _N_REOPENED, _REOPENED_BYTES = 8, 32, parse_size("48 MB")
+#: Files that are looked at for an alias that the first one lacks.
+_N_ASKED = 20
 _NONE: Mapping[str, str | None] = {}
 #: Takes a tree and its differences from the first tree. Raises SchemaMismatchError if it must not be in the row.
 Rule: TypeAlias = "Callable[[Member, Mapping[str, str | None]], None]"
@@ -402,6 +404,11 @@ class Row(Chain):
             *map(set, self.of_each(lambda tree: choice.left_out_in_vain(tree.branches)))
         )
         return super().choose(choice.not_leaving_out(of_others - nowhere))
+
+    def other_with_alias(self, name: str) -> str | None:
+        """Return the first of the other files whose tree records an alias; of many files a few are looked at."""
+        others = self.members[1:_N_ASKED]
+        return next((one.url for one in others if name in one.tree().aliases), None)
 
     def refuse_more(self, choice: Choice, chosen: Iterable[str]) -> None:
         """Refuse a file in which a choice has more columns than in the first: SchemaMismatchError."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arrowroot._api.row import Member
+    from arrowroot._expressions.scope import Alias
     from arrowroot._options import Options
     from arrowroot._passes.filtered import Files
     from arrowroot._passes.friends import FriendBranch
@@ -125,6 +126,18 @@ class WithFriends(Chain):
     def members(self) -> Sequence[TreeInARow]:
         """The trees of the main chain."""
         return self.main.members
+
+    @property
+    def aliases(self) -> Mapping[str, Alias]:
+        """Those of the main chain, and those of friends behind their own aliases."""
+        from arrowroot._expressions.scope import Alias
+
+        of_friends = {
+            f"{one.alias}.{name}": Alias(text, f"{one.alias}.{friend}" if friend else one.alias)
+            for one in self.friends
+            for name, (text, friend) in one.part.aliases.items()
+        }
+        return of_friends | dict(self.main.aliases)
 
     @property
     def samples(self) -> Sequence[str]:

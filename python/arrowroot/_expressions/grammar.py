@@ -73,12 +73,18 @@ _INSTEAD = {
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 
 
-def parse(text: str, is_column: Callable[[str], bool] = lambda _: False, what: str = "filter") -> Node:
+def parse(
+    text: str,
+    is_column: Callable[[str], bool] = lambda _: False,
+    what: str = "filter",
+    *,
+    of_draw: bool = False,
+) -> Node:
     """Return the tree of an expression's text.
 
     is_column: tells the names of columns. Where such a name begins as no name of the grammar does, or goes on beyond it
         ("rec.slc..length", "x."), the longest one is meant, if it has no character that an operator has.
-    what: whose expression it is, for errors.
+    what: whose expression it is, for errors. of_draw: it was written for TTree::Draw, where "^" is a power.
 
     Raises: FilterError, with the place, for what is not in the grammar.
     """
@@ -86,16 +92,19 @@ def parse(text: str, is_column: Callable[[str], bool] = lambda _: False, what: s
         raise FilterError(
             f"an expression of {len(text):,} characters; at most {_MAX_CHARACTERS:,} are read", "", 0, 0, what
         )
-    return _Parser(text, is_column, what).whole()
+    return _Parser(text, is_column, what, of_draw=of_draw).whole()
 
 
 class _Parser:
-    def __init__(self, text: str, is_column: Callable[[str], bool], what: str) -> None:
+    def __init__(self, text: str, is_column: Callable[[str], bool], what: str, *, of_draw: bool) -> None:
         self._text = text
         self._is_column = is_column
         self._what = what
         self._cutter = Cutter(text, is_column, what)
-        self._tokens = list(self._cutter.tokens())
+        self._tokens = [
+            one._replace(text="**") if of_draw and (one.kind, one.text) == ("operator", "^") else one
+            for one in self._cutter.tokens()
+        ]
         self._next = 0
         self._nesting = 0
         self._has_iterations = False

@@ -53,15 +53,29 @@ class _Referent(NamedTuple):
     expression: Expression | None = None
 
 
+#: Columns that a scan adds behind all others, by ``origin``.
+_ORIGIN = ("sample", "file", "tree", "entry")
+
+
+class Alias(NamedTuple):
+    """An expression that a tree records under a name; ``friend``: the tree is one by this alias, "" for none."""
+
+    text: str
+    friend: str = ""
+
+
 class Expression:
     """An expression in text, its names found, its types checked."""
 
-    def __init__(self, text: str, scope: Scope, what: str) -> None:
-        """``what``: whose it is, for errors. Raises: FilterError, NoSuchColumnError, InvalidRequestError."""
+    def __init__(self, text: str, scope: Scope, what: str, *, of_draw: bool = False) -> None:
+        """``what``: whose it is, for errors; ``of_draw``: as of ``grammar.parse``.
+
+        Raises: FilterError, NoSuchColumnError, InvalidRequestError.
+        """
         self.text = text
         self.what = what
         self._scope = scope
-        self.node = grammar.parse(text, scope.is_column, what)
+        self.node = grammar.parse(text, scope.is_column, what, of_draw=of_draw)
         self._found: dict[tuple[str, bool], _Referent] = {
             (name.name, name.exact): self._resolve(name) for name in names_in(self.node)
         }
@@ -199,6 +213,11 @@ class Expression:
         ]
         close = nearest(name.name, [other for other in (*known, *scope.by_name) if "`" not in other])
         what = f"{scope.where}: {self.what}: no branch {name.name!r}"
+        if name.name in _ORIGIN:
+            what += (
+                "; a column of origin= comes behind all expressions: fill histograms with by_sample=True, and weigh "
+                "each sample by what scan.samples says of it"
+            )
         from arrowroot._hints import for_name
 
         line = for_name(name.name)
@@ -211,7 +230,7 @@ class Expression:
     def _path_of(self, text: str, name: Name) -> str | None:
         """Return the column of that path or name; None if there is none, or if it only holds others."""
         scope = self._scope
-        path: str | None = text
+        path: str | None
         if text not in scope.branches:
             same = [branch.path for branch in scope.by_name.get(text, ())]
             if len(same) > 1:
@@ -219,8 +238,10 @@ class Expression:
                     f"{text!r} names {len(same)} branches: {', '.join(map(repr, same[:5]))}", name
                 )
             path = same[0] if same else scope.spelled(text)
-            if path is None and text.replace(".", "/") in scope.branches:
-                path = text.replace(".", "/")
+            if path is None and (member := scope.branches.get(text.replace(".", "/"))) is not None:
+                path = member.path
+        else:
+            path = scope.branches[text].path
         if path is None:
             return None
         branch = scope.branches.get(path)
@@ -244,7 +265,7 @@ class Scope:
         schema_of: Callable[[list[str]], pa.Schema],
         where: str,
         canonical: Callable[[str], str | None] | None = None,
-        aliases: Callable[[], Mapping[str, str]] = dict,
+        aliases: Callable[[], Mapping[str, Alias]] = dict,
         *,
         place: Callable[[int], tuple[str, int]] | None = None,
     ) -> None:
@@ -305,10 +326,11 @@ class Scope:
         and none of a definition, which its author did not know.
         """
         if name not in self._bound_aliases:
-            text = self._aliases().get(name)
+            found = self._aliases().get(name)
             self._bound_aliases[name] = None
-            if text is not None:
-                self._bound_aliases[name] = Expression(text, self._of_tree, f"alias {name}")
+            if found is not None:
+                scope = self._of_friend(found.friend) if found.friend else self._of_tree
+                self._bound_aliases[name] = Expression(found.text, scope, f"alias {name}", of_draw=True)
         return self._bound_aliases[name]
 
     @cached_property
@@ -316,6 +338,23 @@ class Scope:
         """The same names without definitions."""
         found = copy.copy(self)
         found.definitions = {}
+        return found
+
+    def _of_friend(self, friend: str) -> Scope:
+        """Return the names of a friend as it has them itself."""
+        mark = f"{friend}."
+        aliases = {
+            name.removeprefix(mark): Alias(alias.text)
+            for name, alias in self._aliases().items()
+            if alias.friend == friend
+        }
+        found = Scope((), self.schema_of, self.where, aliases=lambda: aliases, place=self.place)
+        found.part_numbers = self.part_numbers
+        found.branches = {
+            path.removeprefix(mark): branch for path, branch in self.branches.items() if path.startswith(mark)
+        }
+        for path, branch in found.branches.items():
+            found.by_name.setdefault(path.rpartition("/")[2], []).append(branch)
         return found
 
     def checked(self, expression: Expression) -> Expression:

@@ -12,11 +12,12 @@ from arrowroot._select.ids import SortedIds, blocks
 from arrowroot._sizes import counted, format_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
 
+    from arrowroot._expressions.scope import Alias
     from arrowroot._options import Options
     from arrowroot._passes.source import EnginePass
     from arrowroot._select.columns import Candidate
@@ -38,6 +39,8 @@ class Part(Protocol):
     def branches(self) -> Sequence[Candidate]: ...
     @property
     def aliased(self) -> Sequence[FriendBranch]: ...
+    @property
+    def aliases(self) -> Mapping[str, Alias]: ...
     def short_columns(self) -> dict[str, str]: ...
     def source(self, names: list[str], entries: EntrySet, options: Options) -> EnginePass: ...
 
