@@ -130,3 +130,33 @@ def test_texts_records_and_maps_are_refused_with_the_name_of_the_file(tmp_path, 
         assert message in found.stderr
         assert "a.root:t: " in found.stderr
         assert "bug" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x>>h(10,0,100)", "x --bins 10 --range 0:100"),
+        ("x + 1 >> +(10, 0, 1e2)", "'x + 1' --bins 10 --range 0:1e2"),
+        ("v:x>>h(10,0,100,5,0,20)", "v:x --bins 10 --range 0:100 --range 0:20"),
+    ],
+)
+def test_bins_as_of_draw_are_told_with_the_line_to_write(file, arrowroot_command, text, line):
+    done = arrowroot_command("draw", f"{file}:t", text, check=False)
+    assert f"write arrowroot draw {file}:t {line}\n" in done.stderr
+    assert arrowroot_command("draw", f"{file}:t", "int(x) >> (1)").returncode == 0
+
+
+def test_lists_of_files_are_taken_with_the_name_of_their_tree(file, tmp_path, arrowroot_command):
+    files = f"@{tmp_path}/files.txt"
+    (tmp_path / "files.txt").write_text(f"{file}\n{tmp_path}/b.root:t\n", encoding="utf-8")
+    assert arrowroot_command("draw", f"{files}:t", "x").stdout.startswith("x  80 filled")
+    for options in ([files], [f"{files}:t"]):
+        done = arrowroot_command("head", *options, "-n", "1")
+        assert done.stdout.count("the first 1 of 40 entries") == 2
+    assert arrowroot_command("perf", f"{files}:t").stdout.count("40 of 40 entries") == 2
+    arrowroot_command("skim", f"{files}:t", f"{tmp_path}/out.root")
+    assert ar.open(tmp_path / "out.root")["t"].num_entries == 80
+    assert ar.scan([f"{files}:t", file], "t").num_entries == 120
+    assert "no such list of files" in arrowroot_command("head", f"{files}x:t", check=False).stderr
+    with pytest.raises(ar.InvalidRequestError, match="which tree, 't' or 'u'"):
+        ar.scan(f"{files}:t", "u")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -139,6 +140,11 @@ def _opened(url: str, name: str | None, storage: Mapping[str, Any], *, needs_tre
         if not file.keys():
             raise NoSuchKeyError(f"{file.url}: there is nothing in this file", "", [])
         return OpenInput(file, None, status)
+    if name is not None and name not in file and re.search(r"[*?\[]", name):
+        raise InvalidRequestError(
+            f"{file.url}: {shown(name)}: a skim is of one tree of each file, which it keeps: name it, or write the "
+            "trees of a pattern as one, arrowroot.write(output, arrowroot.scan(files, tree))"
+        )
     tree = file[name] if name is not None else _main_tree(file)
     if not isinstance(tree, Tree):
         raise InvalidRequestError(f"{file.url}: {shown(name)} is {kind_text(tree)}, not a tree")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._errors import InvalidRequestError, NoSuchFileError, StorageError
 from arrowroot._render import shown
-from arrowroot._storage.url import each, expand, refuse_open
+from arrowroot._storage.url import each, expand, refuse_open, split_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,8 +47,12 @@ def fileset(paths: Files, tree: str | None, *, keeps_globs: bool = False) -> Fil
     Raises: what ``expand`` raises; NoSuchFileError or StorageError for a list that cannot be read.
     """
     refuse_open(paths)
-    if isinstance(paths, str) and _is_list(paths):
-        paths = _listed(paths.removeprefix(LIST))
+    if isinstance(paths, str) and is_list(paths):
+        name = paths
+        paths, own = _listed(name.removeprefix(LIST))
+        if None not in (own, tree) and own != tree:
+            raise InvalidRequestError(f"{name}: which tree, {own!r} or {tree!r}?")
+        tree = tree or own
     if not isinstance(paths, Mapping) or all(isinstance(value, str) for value in paths.values()):
         files = _files_of(paths, tree, keeps_globs=keeps_globs)
         return Fileset(files, [""] * len(files), {})
@@ -92,13 +96,13 @@ def _files_of(paths: Files, tree: str | None, *, keeps_globs: bool) -> list[tupl
         return expand(trees, tree, keeps_globs=keeps_globs)
     every: list[Location] = []
     for path in each(paths):
-        if not (isinstance(path, str) and _is_list(path)):
+        if not (isinstance(path, str) and is_list(path)):
             every.append(path)
             continue
-        listed = _listed(path.removeprefix(LIST))
+        listed, own = _listed(path.removeprefix(LIST))
         if isinstance(listed, Mapping):
             raise InvalidRequestError(f"{path}: samples, which stand alone, not among other files")
-        every += listed
+        every += [one if own is None or split_url(one)[1] else f"{one}:{own}" for one in listed]
     return expand(every, tree, keeps_globs=keeps_globs)
 
 
@@ -119,15 +123,21 @@ def _tree_of(place: object, said: object) -> object:
     return said.get(_TREE)
 
 
-def _is_list(path: str) -> bool:
+def is_list(path: str) -> bool:
+    """Return whether a text names a list of files, or samples: "@files.txt", "@files.txt:TREE"."""
     return path.startswith(LIST) and not os.path.exists(path)  # noqa: PTH110 - text
 
 
-def _listed(path: str) -> list[str] | Mapping[str, Any]:
-    """Return the places in a list, or the samples, if it is written in JSON.
+def _listed(path: str) -> tuple[list[str] | Mapping[str, Any], str | None]:
+    """Return the places in a list, or the samples, if it is written in JSON; and the tree in "files.txt:TREE".
 
     Empty lines, and those that begin with "#", are passed over.
     """
+    place, tree = split_url(path)
+    if tree is not None and os.path.exists(place):  # noqa: PTH110 - text
+        path = place
+    else:
+        tree = None
     try:
         with Path(path).open("rb") as file:
             content = file.read(_MAX_LIST_BYTES + 1)
@@ -142,6 +152,6 @@ def _listed(path: str) -> list[str] | Mapping[str, Any]:
             samples: Mapping[str, Any] = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise InvalidRequestError(f"{LIST}{path}: no samples in JSON, as {_FORM}: {error}") from None
-        return samples
+        return samples, tree
     lines = (line.strip() for line in os.fsdecode(content).splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
+    return [line for line in lines if line and not line.startswith("#")], tree

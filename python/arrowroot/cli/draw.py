@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -40,6 +42,8 @@ class _Drawn(NamedTuple):
     @classmethod
     def of(cls, options: argparse.Namespace) -> _Drawn:
         """Return what is to be drawn. Raises: InvalidRequestError for too much."""
+        for text in options.expressions:
+            _refuse_named(options.url, text)
         expressions = [part for text in options.expressions for part in coordinates(text)]
         drawn = cls(expressions[:-1], expressions[-1]) if options.profile else cls(expressions, None)
         has_axes = all(expressions) and 0 < len(drawn.axes) <= len(_COORDINATES)
@@ -53,6 +57,17 @@ class _Drawn(NamedTuple):
     def __str__(self) -> str:
         axes = " : ".join(self.axes)
         return axes if self.mean is None else f"mean of {self.mean} in bins of {axes}"
+
+
+def _refuse_named(url: str, text: str) -> None:
+    """Raise InvalidRequestError, with the line to write, for bins as TTree::Draw takes them: "x>>h(10,0,100)"."""
+    found = re.fullmatch(r"(.*?)\s*>>\s*\+?\s*\w*\s*\(([^()]*,[^()]*)\)\s*", text)
+    if found is None:
+        return
+    numbers = [number.strip() for number in found[2].split(",")]
+    ends = [f"--range {low}:{high}" for low, high in zip(numbers[1::3], numbers[2::3], strict=False)]
+    line = " ".join(["arrowroot draw", url, shlex.quote(found[1]), f"--bins {numbers[0]}", *ends])
+    raise InvalidRequestError(f"draw: {text}: bins and ranges are options: write {line}")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -19,6 +19,7 @@ from arrowroot import (
     Tree,
     split_url,
 )
+from arrowroot._storage.filesets import fileset, is_list
 from arrowroot._storage.url import expand, is_glob
 from arrowroot.cli.failures import EXIT_DONE, say, wants_traceback, worst
 
@@ -67,8 +68,15 @@ def targets(typed: Sequence[str]) -> list[str]:
     return [
         url if tree is None else f"{url}:{tree}"
         for text in with_trees(typed)
-        for url, tree in (expand(text, None) if is_glob(split_url(text)[0]) else [(text, None)])
+        for url, tree in _files_of(text)
     ]
+
+
+def _files_of(text: str) -> list[tuple[str, str | None]]:
+    """Return the files that a text means, each with the tree that is named apart from it."""
+    if is_list(text):
+        return fileset(text, None).files
+    return expand(text, None) if is_glob(split_url(text)[0]) else [(text, None)]
 
 
 def json_indent(*, is_alone: bool) -> int | None:
