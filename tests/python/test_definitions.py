@@ -635,7 +635,7 @@ def test_aliases_of_trees_are_columns_of_data_sets_chains_and_friends(tmp_path):
     with pytest.raises(
         ar.NoSuchColumnError, match=r"it is an alias that .*a\.root records: name a file first"
     ):
-        ar.scan([other, one], "t", ["s2"])
+        ar.scan([other, one], "t", filter="s2 > 1")
 
 
 def test_aliases_of_trees_are_columns_of_lazy_frames(tmp_path):

@@ -261,8 +261,7 @@ class Chain:
         from arrowroot._api.outputs import Outputs, may_be_computed, outputs_of
 
         if not define and not may_be_computed(choice, self.aliases):
-            with self._saying_other_aliases():
-                return Outputs(dict.fromkeys(self.choose(choice))), None
+            return Outputs(dict.fromkeys(self.choose(choice))), None
         scope = self.scope(options, define)
         with self._opening_others_for_names(scope):
             columns = outputs_of(choice, scope, self.choose)
@@ -338,19 +337,11 @@ class Chain:
     def _opening_others_for_names(self, scope: Scope) -> Iterator[None]:
         """Open all files if a name is not there in the first: the error names a file that has the column."""
         try:
-            with self._saying_other_aliases(), self.tree.saying_aliases():
+            with self.tree.saying_aliases():
                 yield
         except NoSuchColumnError as error:
             self.refuse_more(Choice([error.name]), list(scope.branches))
             self.open_others()
-            raise
-
-    @contextmanager
-    def _saying_other_aliases(self) -> Iterator[None]:
-        """Say in an error of a column that is not there which file records an alias of that name."""
-        try:
-            yield
-        except NoSuchColumnError as error:
             if (other := self.other_with_alias(error.name)) is not None:
                 what = f"it is an alias that {other} records: name a file first that has it, or write define="
                 error.args = (f"{error.args[0]}; {what}", *error.args[1:])
