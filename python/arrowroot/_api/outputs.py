@@ -7,7 +7,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError
+from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, SchemaMismatchError
 from arrowroot._expressions.scope import Expression
 from arrowroot._hints import for_column
 from arrowroot._select.columns import NOT, Lookup, name_filter, without_mark
@@ -100,11 +100,11 @@ def outputs_of(
         if choice.filter_name is None or not computed:
             raise
         paths = []
-    except InvalidRequestError:
-        is_of_all = leaving_out.stored and leaving_out.paths.issuperset(
-            choose(stored._replace(columns=wanted or None))
-        )
-        if not is_of_all or not any(map(leaving_out.keeps, computed)):
+    except InvalidRequestError as error:
+        # All that is read may be left out, if something is computed.
+        if isinstance(error, SchemaMismatchError) or not any(map(leaving_out.keeps, computed)):
+            raise
+        if not leaving_out.paths.issuperset(choose(stored._replace(columns=wanted or None))):
             raise
         paths = []
     return leaving_out.of(named.in_order(paths) if named.texts else {**dict.fromkeys(paths), **computed})
