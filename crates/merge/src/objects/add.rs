@@ -7,6 +7,7 @@ use arrowroot::format::container::Key;
 use arrowroot::{File, FileKey};
 use arrowroot_file::format_error;
 
+use super::categories::{self, Width};
 use super::layout::{Group, Layout, MemberSpan, Number, Role};
 use super::walk::EMPTY_LIST_BYTES;
 use super::worker::Worker;
@@ -20,8 +21,6 @@ const SUMS_OF_SQUARES: [(&str, &str); 2] = [("fSumw2", "contents"), ("fBinSumw2"
 const FUNCTIONS: &str = "fFunctions";
 /// `TParameter::kIsConst`: all that were merged had one value.
 const IS_CONSTANT: u32 = 1 << 21;
-/// Byte counts have this bit, and 30 bits of a number.
-const BYTE_COUNT: u32 = 1 << 30;
 /// The statistics. They are 0 where bins were set, not filled, and ROOT computes them of the bins when asked for.
 const STATISTICS: &str = "fTsum";
 
@@ -43,8 +42,8 @@ enum Staged {
     /// It is stored just as the sum.
     Like(Vec<u8>),
     Other(Sum),
-    /// It has sums of squares that the sum lacked, which has them here.
-    Grown(Sum, Sum),
+    /// It has sums of squares or labels that the sum lacked, which has them here.
+    Grown(Box<(Sum, Sum)>),
 }
 
 /// An object: its bytes, and where its numbers are.
@@ -53,6 +52,8 @@ pub(crate) struct Sum {
     pub(crate) key: Key,
     pub(crate) object: Vec<u8>,
     pub(crate) layout: Arc<Layout>,
+    /// The longest axes of those that it is a sum of, where they differed in labels.
+    pub(super) widest: [Option<Width>; 3],
 }
 
 impl Sum {
@@ -62,11 +63,33 @@ impl Sum {
         let layout = worker.layouts.of(&key.class_name, &object, key.key_bytes.into(), infos);
         let layout =
             layout.map_err(|error| format_error(input.source().as_ref(), &path, error.placed(key.object_place())))?;
-        Ok(Sum { key: key.clone(), object, layout })
+        Ok(Sum { key: key.clone(), object, layout, widest: [None; 3] })
     }
 
-    fn span(&self, path: &str) -> Option<&MemberSpan> {
+    pub(super) fn span(&self, path: &str) -> Option<&MemberSpan> {
         self.layout.span(path)
+    }
+
+    /// The bytes of a span.
+    pub(super) fn bytes(&self, path: &str) -> Option<&[u8]> {
+        self.object.get(self.span(path)?.range.clone())
+    }
+
+    /// An object of the same key with other bytes; `None` if they are not understood.
+    fn with_object(&self, object: Vec<u8>, input: &File, worker: &mut Worker) -> Option<Sum> {
+        let (class, key_bytes) = (&self.key.class_name, self.key.key_bytes.into());
+        let layout = worker.layouts.of(class, &object, key_bytes, input.streamer_infos().ok()?).ok()?;
+        Some(Sum { key: self.key.clone(), object, layout, widest: self.widest })
+    }
+
+    /// The sum and another one with the same axes, if they differed in labels, or why they cannot be added.
+    fn alike(&self, other: &Sum, what: String, input: &File, worker: &mut Worker) -> Result<(Sum, Sum), String> {
+        let Some(alike) = categories::alike(self, other)? else { return Err(what) };
+        let mut made = |sum: &Sum, object| sum.with_object(object, input, worker);
+        let (Some(own), Some(other)) = (made(self, alike.own), made(other, alike.other)) else { return Err(what) };
+        let own = Sum { widest: alike.widest, ..own };
+        own.check(&other)?;
+        Ok((own, other))
     }
 
     /// The same object with other bytes, as another file stores it now.
@@ -179,9 +202,7 @@ impl Sum {
             }
             let mut made = || {
                 let object = grown.as_ref().unwrap_or(self).with_array(path, &self.squares(from)?)?;
-                let (class, key_bytes) = (&self.key.class_name, self.key.key_bytes.into());
-                let layout = worker.layouts.of(class, &object, key_bytes, input.streamer_infos().ok()?).ok()?;
-                Some(Sum { key: self.key.clone(), object, layout })
+                self.with_object(object, input, worker)
             };
             let what = || {
                 format!(
@@ -203,14 +224,9 @@ impl Sum {
         if numbers.is_empty() || self.layout.spans.iter().any(has_objects) {
             return None;
         }
-        let (before, behind) = (self.object.get(..at.checked_sub(4)?)?, self.object.get(*at..)?);
         let n_numbers = u32::try_from(numbers.len() / Number::Float64.n_bytes()).ok()?;
-        let mut object = [before, &n_numbers.to_be_bytes(), numbers, behind].concat();
-        for count in self.layout.counts.iter().filter(|count| count.start < *at && count.end >= *at) {
-            let n_bytes = u32::try_from(count.end + numbers.len() - (count.start + 4)).ok()?;
-            object.get_mut(count.start..count.start + 4)?.copy_from_slice(&(n_bytes | BYTE_COUNT).to_be_bytes());
-        }
-        Some(object)
+        let array = [&n_numbers.to_be_bytes(), numbers].concat();
+        self.layout.spliced(&self.object, vec![(at.checked_sub(4)?..*at, array)])
     }
 
     /// Forgets that a parameter had the same value in all inputs, if another one has another value.
@@ -265,14 +281,21 @@ impl Merging for Added {
         self.staged = Some(match &self.sum {
             Some(sum) if sum.is_like(&object) => Staged::Like(object),
             Some(sum) => {
-                let other = Sum::of(input, key, object, worker)?;
+                let mut other = Sum::of(input, key, object, worker)?;
                 if sum.is_constant() && other.is_constant() {
                     self.staged = Some(Staged::Like(Vec::new()));
                     return Ok(());
                 }
-                sum.check(&other).map_err(|what| self.names.mismatch(input, what))?;
-                match sum.grown(&other, input, worker).map_err(|what| self.names.unsupported(input, what))? {
-                    Some(grown) => Staged::Grown(grown, other),
+                let mut alike = None;
+                if let Err(what) = sum.check(&other) {
+                    let made = sum.alike(&other, what, input, worker);
+                    let (own, moved) = made.map_err(|what| self.names.mismatch(input, what))?;
+                    (alike, other) = (Some(own), moved);
+                }
+                let own = alike.as_ref().unwrap_or(sum);
+                let grown = own.grown(&other, input, worker).map_err(|what| self.names.unsupported(input, what))?;
+                match grown.or(alike) {
+                    Some(grown) => Staged::Grown(Box::new((grown, other))),
                     None => Staged::Other(other),
                 }
             }
@@ -294,12 +317,13 @@ impl Merging for Added {
                 sum.compare_constants(&other.object, &other.layout);
                 sum.add(&other);
             }
-            (Some(sum), Some(Staged::Grown(grown, other))) => {
+            (Some(sum), Some(Staged::Grown(both))) => {
+                let (grown, other) = *both;
                 *sum = grown;
                 sum.add(&other);
             }
             (None, Some(Staged::Other(first))) => self.sum = Some(first),
-            (None, Some(Staged::Like(_) | Staged::Grown(..))) => {}
+            (None, Some(Staged::Like(_) | Staged::Grown(_))) => {}
         }
         self.n_inputs += 1;
         Ok(())

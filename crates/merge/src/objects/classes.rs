@@ -20,6 +20,12 @@ pub(crate) fn is_histogram(class: &str) -> bool {
         || matches!(class, "TProfile" | "TProfile2D" | "TProfile3D")
 }
 
+/// The number of axes of a histogram or profile.
+pub(crate) fn n_axes(class: &str) -> usize {
+    let digit = class.bytes().find(u8::is_ascii_digit);
+    digit.map_or(1, |digit| usize::from(digit - b'0'))
+}
+
 /// True if objects of a class are lists of objects, which are added one by one.
 pub(crate) fn is_list(class: &str) -> bool {
     matches!(class, "TList" | "THashList" | "TObjArray")

@@ -68,7 +68,7 @@ impl Merging for Graph {
         let has_points = |part: &&Sum| part.layout.spans.iter().any(|span| span.role == Role::Points);
         let Some(first) = self.parts.iter().find(has_points).or(self.parts.first()) else { return Ok(()) };
         let (key, object, layout) = (first.key.clone(), joined(first, &self.parts), Arc::clone(&first.layout));
-        let mut whole = Sum { key, object, layout };
+        let mut whole = Sum { key, object, layout, widest: [None; 3] };
         whole.pack(output, worker)?;
         self.whole = Some(whole);
         Ok(())

@@ -11,6 +11,8 @@ use super::walk;
 
 /// Bits of a `TObject` that say how it is stored and merged: it is referenced (4), averaged or not added (16 to 20).
 const BITS: u32 = 1 << 4 | 0b1_1111 << 16;
+/// Byte counts have this bit, and 30 bits of a number.
+const BYTE_COUNT: u32 = 1 << 30;
 /// So many layouts of a class are kept.
 const MAX_KNOWN: usize = 16;
 
@@ -112,6 +114,32 @@ impl Layout {
     /// True if objects of this layout have the same axes.
     pub(crate) fn is_same(&self, one: &[u8], other: &[u8]) -> bool {
         self.same.iter().all(|range| one[range.clone()] == other[range.clone()])
+    }
+
+    /// An object of this layout with other bytes in place of some, which are in structure or whole spans. Byte counts say what
+    /// is there then; `None` if that is 1 GiB or more.
+    pub(crate) fn spliced(&self, object: &[u8], mut replaced: Vec<(Range<usize>, Vec<u8>)>) -> Option<Vec<u8>> {
+        replaced.sort_by_key(|(range, _)| range.start);
+        let (mut bytes, mut at) = (Vec::new(), 0);
+        // Where what is behind a replaced range was, and is.
+        let mut moved = vec![(0, 0)];
+        for (range, by) in &replaced {
+            bytes.extend_from_slice(object.get(at..range.start)?);
+            bytes.extend_from_slice(by);
+            at = range.end;
+            moved.push((at, bytes.len()));
+        }
+        bytes.extend_from_slice(object.get(at..)?);
+        let now = |position: usize| {
+            let (was, is) = moved[moved.partition_point(|(was, _)| *was <= position) - 1];
+            is + (position - was)
+        };
+        for count in &self.counts {
+            let (start, end) = (now(count.start), now(count.end));
+            let n_bytes = u32::try_from(end.checked_sub(start + 4)?).ok().filter(|n_bytes| *n_bytes < BYTE_COUNT)?;
+            bytes.get_mut(start..start + 4)?.copy_from_slice(&(n_bytes | BYTE_COUNT).to_be_bytes());
+        }
+        Some(bytes)
     }
 
     /// Sums up what is compared.

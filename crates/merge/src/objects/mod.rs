@@ -1,6 +1,7 @@
 //! Objects that are no tables.
 
 mod add;
+mod categories;
 mod classes;
 mod graph;
 mod layout;

@@ -1,0 +1,406 @@
+//! Category axes: a bin is that of a label, wherever it is on the axis of another histogram.
+//!
+//! Source: `TH1Merger::LabelMerge`, `TAxis::FindBin`, `TH1::LabelsInflate`, `TList::Streamer` (ROOT 6.40).
+
+use ahash::{HashMap, HashSet};
+use arrowroot::format::streamer::{ObjectSlot, ObjectSlots, object_base};
+use arrowroot::format::{Cursor, Output, Result};
+
+use super::add::Sum;
+use super::classes::{is_histogram, n_axes};
+use super::layout::Role;
+use super::walk::EMPTY_LIST_BYTES;
+
+const AXES: [&str; 3] = ["fXaxis", "fYaxis", "fZaxis"];
+/// Numbers of all bins, those beyond the axes, too.
+const OF_BINS: [&str; 4] = ["contents", "fSumw2", "fBinEntries", "fBinSumw2"];
+/// `TAxis::kAlphanumeric`.
+const IS_ALPHANUMERIC: u16 = 1 << 0;
+/// `TAxis::kCanExtend`.
+const CAN_EXTEND: u16 = 1 << 1;
+/// The version of a list, and of a `TObjString`.
+const LIST_VERSION: u16 = 5;
+const TEXT_VERSION: u16 = 1;
+/// Bytes of a pointer to nothing.
+const NULL_BYTES: usize = 4;
+/// At most so many bins: four arrays of them have to fit into an object, which has at most 1 GiB.
+const MAX_BINS: usize = 1 << 24;
+/// Widths of bins that differ by less than this part are the same. Source: `TH1::RecomputeAxisLimits`.
+const SAME_WIDTH: f64 = 1e-10;
+
+/// The bins of an axis that all inputs had room for: their number, and the end of the last one.
+pub(super) type Width = (usize, f64);
+
+/// Two histograms with the same axes, of two that differ in their labels.
+pub(super) struct Alike {
+    /// The bytes of both.
+    pub(super) own: Vec<u8>,
+    pub(super) other: Vec<u8>,
+    /// The longest axes of all inputs: bins are added to these.
+    pub(super) widest: [Option<Width>; 3],
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Axis {
+    n_bins: usize,
+    min: f64,
+    max: f64,
+    /// As they are stored, if bins differ in width.
+    edges: Vec<u8>,
+    bits: u16,
+    labels: Option<Vec<Label>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Label {
+    text: Vec<u8>,
+    bin: usize,
+}
+
+/// A histogram whose bins are looked at.
+struct Bins<'a> {
+    sum: &'a Sum,
+    axes: Vec<Axis>,
+    /// Which of its bins have something.
+    occupied: Vec<bool>,
+    is_empty: bool,
+}
+
+/// Gives two histograms the same axes, if they differ in labels: labels that the first lacks come behind its own, in the order of
+/// the bins of the second that have something. `None` if they differ otherwise.
+///
+/// # Errors
+/// Why bins of these labels cannot be found, or would be lost in ROOT.
+pub(super) fn alike(own: &Sum, other: &Sum) -> Result<Option<Alike>, String> {
+    if !is_histogram(&own.key.class_name) {
+        return Ok(None);
+    }
+    let (Some(own), Some(other)) = (Bins::of(own), Bins::of(other)) else { return Ok(None) };
+    let Some(by_label) = labelled_axes(&own, &other)? else { return Ok(None) };
+    let mut axes = own.axes.clone();
+    for &number in &by_label {
+        let axis = &mut axes[number];
+        let without = axis.labels.as_ref().map_or(0, Vec::len) + 1..=axis.n_bins;
+        if own.cells().any(|cell| without.contains(&cell[number])) {
+            return Err(without_label(number));
+        }
+        if !other.is_empty {
+            axis.bits |= IS_ALPHANUMERIC | CAN_EXTEND;
+            axis.labels.get_or_insert_default();
+        }
+    }
+    let found = find_bins(&other, &mut axes, &by_label)?;
+    let mut widest = own.sum.widest;
+    for &number in &by_label {
+        let (ours, theirs, axis) = (&own.axes[number], &other.axes[number], &mut axes[number]);
+        let known = widest[number].unwrap_or((ours.n_bins, ours.max));
+        let (mut n_bins, mut max) = if theirs.n_bins > known.0 { (theirs.n_bins, theirs.max) } else { known };
+        widest[number] = Some((n_bins, max));
+        while n_bins < axis.labels.as_ref().map_or(0, Vec::len) {
+            (n_bins, max) = (n_bins.saturating_mul(2), axis.min + 2.0 * (max - axis.min));
+        }
+        if n_bins != ours.n_bins && (own.has_fills_beyond(number) || other.has_fills_beyond(number)) {
+            return Err(format!(
+                "{}: it gets other bins, and there are fills below or above them, which ROOT loses",
+                AXES[number]
+            ));
+        }
+        (axis.n_bins, axis.max) = (n_bins, max);
+    }
+    if n_cells(&axes) > MAX_BINS {
+        return Err("its labels make too many bins".to_owned());
+    }
+    let by_place = |cell: &[usize; 3]| {
+        let moved = |number: usize| match (cell[number], own.axes.get(number)) {
+            (bin, Some(axis)) if bin > axis.n_bins => axes[number].n_bins + 1,
+            (bin, _) => bin,
+        };
+        [moved(0), moved(1), moved(2)]
+    };
+    let by_found = |cell: &[usize; 3]| {
+        let moved = |number: usize| match (cell[number], found.get(number)) {
+            (bin, Some(_)) if bin > other.axes[number].n_bins => axes[number].n_bins + 1,
+            (bin, Some(Some(bins))) => bins.get(&bin).copied().unwrap_or(bin),
+            (bin, _) => bin,
+        };
+        [moved(0), moved(1), moved(2)]
+    };
+    let labels = labels_of(&own, &axes).map_err(|error| error.to_string())?;
+    let too_large = || "its labels make it too large".to_owned();
+    let ours = own.rewritten(&axes, &labels, by_place).ok_or_else(too_large)?;
+    let theirs = other.rewritten(&axes, &labels, by_found).ok_or_else(too_large)?;
+    if ours.len() != own.sum.object.len() && own.has_objects_behind() {
+        return Err("it has functions, and other labels than the inputs before: it is not added yet".to_owned());
+    }
+    Ok(Some(Alike { own: ours, other: theirs, widest }))
+}
+
+/// The axes whose bins are found by label; `None` if axes differ in something else.
+fn labelled_axes(own: &Bins<'_>, other: &Bins<'_>) -> Result<Option<Vec<usize>>, String> {
+    let mut by_label = Vec::new();
+    for (number, (ours, theirs)) in own.axes.iter().zip(&other.axes).enumerate() {
+        let is_same = ours.n_bins == theirs.n_bins
+            && (ours.min, ours.max) == (theirs.min, theirs.max)
+            && ours.edges == theirs.edges;
+        if is_same && (ours.labels == theirs.labels || other.is_empty) {
+            continue;
+        }
+        if ours.labels.is_none() && theirs.labels.is_none() {
+            return Ok(None);
+        }
+        let refused = |what: &str| Err(format!("{}: {what}: it cannot be added", AXES[number]));
+        let width = |axis: &Axis| (axis.max - axis.min) / count_as_f64(axis.n_bins);
+        let has_same_width = (width(ours) - width(theirs)).abs() <= SAME_WIDTH * width(ours).abs();
+        if !(ours.edges.is_empty() && theirs.edges.is_empty() && ours.min == theirs.min && has_same_width) {
+            return refused(
+                "it has labels, and bins of another width or from another place on than in the inputs before",
+            );
+        }
+        let can_extend = |axis: &Axis| axis.labels.is_some() && axis.bits & CAN_EXTEND != 0;
+        if ours.labels.is_none() && !own.is_empty || theirs.labels.is_none() && !other.is_empty {
+            return refused("it has labels in some inputs only, and ROOT would add it by the numbers of bins");
+        }
+        if !(own.is_empty && ours.labels.is_none() || can_extend(ours)) || !(other.is_empty || can_extend(theirs)) {
+            return refused(
+                "other labels than in the inputs before, and it cannot be extended (TAxis::SetCanExtend), so that ROOT \
+                 would add them by the numbers of bins",
+            );
+        }
+        if number == 2 {
+            return refused("other labels than in the inputs before, for which ROOT takes those of the Y axis");
+        }
+        by_label.push(number);
+    }
+    Ok(Some(by_label))
+}
+
+/// By axis: which bin of the sum is that of a bin of another histogram. Axes get the labels that they lack.
+fn find_bins(
+    other: &Bins<'_>,
+    axes: &mut [Axis],
+    by_label: &[usize],
+) -> Result<Vec<Option<HashMap<usize, usize>>>, String> {
+    let mut known: Vec<HashMap<Vec<u8>, usize>> = vec![HashMap::default(); axes.len()];
+    let mut texts: Vec<HashMap<usize, &[u8]>> = vec![HashMap::default(); axes.len()];
+    let mut found: Vec<Option<HashMap<usize, usize>>> = vec![None; axes.len()];
+    for &number in by_label {
+        let labels = axes[number].labels.as_deref().unwrap_or_default();
+        known[number] = labels.iter().map(|label| (label.text.clone(), label.bin)).collect();
+        let bins: HashSet<usize> = labels.iter().map(|label| label.bin).collect();
+        let is_in_row = (1..=labels.len()).all(|bin| bins.contains(&bin));
+        let theirs = other.axes[number].labels.as_deref().unwrap_or_default();
+        texts[number] = theirs.iter().map(|label| (label.bin, &*label.text)).collect();
+        let n_texts = theirs.iter().map(|label| &label.text).collect::<HashSet<_>>().len();
+        if !is_in_row || known[number].len() != labels.len() || n_texts != theirs.len() {
+            return Err(format!("{}: a label of two bins, or bins without one between others", AXES[number]));
+        }
+        found[number] = Some(HashMap::default());
+    }
+    for cell in other.cells() {
+        for &number in by_label {
+            let bin = cell[number];
+            let (Some(found), Some(labels)) = (&mut found[number], &mut axes[number].labels) else { continue };
+            if bin == 0 || bin > other.axes[number].n_bins || found.contains_key(&bin) {
+                continue;
+            }
+            let Some(&text) = texts[number].get(&bin) else { return Err(without_label(number)) };
+            let of_sum = *known[number].entry(text.to_vec()).or_insert_with(|| {
+                labels.push(Label { text: text.to_vec(), bin: labels.len() + 1 });
+                labels.len()
+            });
+            found.insert(bin, of_sum);
+        }
+    }
+    Ok(found)
+}
+
+fn without_label(number: usize) -> String {
+    format!("{}: it has labels, and fills in a bin without one", AXES[number])
+}
+
+/// The lists of labels as they are stored in the sum, at the places that they have then.
+fn labels_of(own: &Bins<'_>, axes: &[Axis]) -> Result<Vec<Vec<u8>>> {
+    let (mut lists, mut n_before, mut n_now) = (Vec::new(), 0, 0);
+    for (name, axis) in AXES.iter().zip(axes) {
+        let Some(span) = own.sum.span(&format!("{name}.fLabels")) else { continue };
+        let at = usize::from(own.sum.key.key_bytes) + span.range.start + n_now - n_before;
+        let list = match &axis.labels {
+            Some(labels) => stored_labels(labels, at)?,
+            None => vec![0; NULL_BYTES],
+        };
+        (n_before, n_now) = (n_before + span.range.len(), n_now + list.len());
+        lists.push(list);
+    }
+    Ok(lists)
+}
+
+/// Labels as a `THashList` of texts behind a pointer. `at`: where it is, from the start of its key on.
+fn stored_labels(labels: &[Label], at: usize) -> Result<Vec<u8>> {
+    let mut output = Output::new(at);
+    let (list, _) = output.begin_object("THashList")?;
+    let frame = output.begin(LIST_VERSION);
+    output.object_base(0);
+    output.string(b"")?;
+    output.count(labels.len())?;
+    for label in labels {
+        let (object, _) = output.begin_object("TObjString")?;
+        let text = output.begin(TEXT_VERSION);
+        // A TObject whose number is that of the bin.
+        output.u16(1);
+        output.count(label.bin)?;
+        output.u32(0);
+        output.string(&label.text)?;
+        output.end(text)?;
+        output.end(object)?;
+        output.u8(0); // how it is drawn
+    }
+    output.end(frame)?;
+    output.end(list)?;
+    Ok(output.into_bytes())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of bins are small")]
+fn count_as_f64(count: usize) -> f64 {
+    count as f64
+}
+
+/// The number of bins, those beyond the axes, too.
+fn n_cells(axes: &[Axis]) -> usize {
+    axes.iter().fold(1, |product: usize, axis| product.saturating_mul(axis.n_bins.saturating_add(2)))
+}
+
+/// Where a bin is among all.
+fn index(axes: &[Axis], cell: &[usize; 3]) -> usize {
+    axes.iter().zip(cell).rev().fold(0, |index, (axis, bin)| index * (axis.n_bins + 2) + bin)
+}
+
+impl<'a> Bins<'a> {
+    /// `None` if it is stored in another way than expected.
+    fn of(sum: &'a Sum) -> Option<Bins<'a>> {
+        let names = AXES.get(..n_axes(&sum.key.class_name))?;
+        let axes: Vec<Axis> = names.iter().map(|name| Axis::of(sum, name)).collect::<Option<_>>()?;
+        let n_cells = n_cells(&axes);
+        let mut occupied = vec![false; n_cells.min(sum.bytes("contents")?.len())];
+        for span in sum.layout.spans.iter().filter(|span| OF_BINS.contains(&span.path.as_str())) {
+            let Role::Add(number) = span.role else { return None };
+            let numbers = sum.object.get(span.range.clone())?.chunks_exact(number.n_bytes());
+            if numbers.len() != n_cells {
+                return None;
+            }
+            occupied.iter_mut().zip(numbers).for_each(|(is, number)| *is |= number.iter().any(|&byte| byte != 0));
+        }
+        let has = |path: &str| sum.bytes(path).is_some_and(|bytes| bytes.iter().any(|&byte| byte != 0));
+        let is_empty = !occupied.contains(&true) && !has("fEntries") && !has("fTsumw");
+        Some(Bins { sum, axes, occupied, is_empty })
+    }
+
+    /// The bins that have something, along each axis.
+    fn cells(&self) -> impl Iterator<Item = [usize; 3]> {
+        let occupied = self.occupied.iter().enumerate().filter(|(_, is)| **is);
+        occupied.map(|(index, _)| {
+            let (mut rest, mut cell) = (index, [0; 3]);
+            for (bin, axis) in cell.iter_mut().zip(&self.axes) {
+                (*bin, rest) = (rest % (axis.n_bins + 2), rest / (axis.n_bins + 2));
+            }
+            cell
+        })
+    }
+
+    /// True if there are fills below or above the bins of an axis.
+    fn has_fills_beyond(&self, number: usize) -> bool {
+        self.cells().any(|cell| cell[number] == 0 || cell[number] > self.axes[number].n_bins)
+    }
+
+    /// True if objects that may refer to others are stored behind the axes.
+    fn has_objects_behind(&self) -> bool {
+        self.sum.layout.spans.iter().any(|span| {
+            span.path.ends_with("fFunctions") && span.range.len() > EMPTY_LIST_BYTES
+                || span.path.ends_with("fModLabs") && span.range.len() > NULL_BYTES
+        })
+    }
+
+    /// Its bytes with other axes. `moved`: the place of a bin on them. `None` if it would be too large.
+    fn rewritten(
+        &self,
+        axes: &[Axis],
+        labels: &[Vec<u8>],
+        moved: impl Fn(&[usize; 3]) -> [usize; 3],
+    ) -> Option<Vec<u8>> {
+        let mut replaced = Vec::new();
+        let mut replace = |path: String, bytes: Vec<u8>| {
+            replaced.extend(self.sum.span(&path).map(|span| (span.range.clone(), bytes)));
+        };
+        let n_cells = n_cells(axes);
+        replace("fNcells".to_owned(), u32::try_from(n_cells).ok()?.to_be_bytes().into());
+        for ((name, axis), labels) in AXES.iter().zip(axes).zip(labels) {
+            replace(format!("{name}.fNbins"), u32::try_from(axis.n_bins).ok()?.to_be_bytes().into());
+            replace(format!("{name}.fXmax"), axis.max.to_be_bytes().into());
+            replace(format!("{name}.fBits2"), axis.bits.to_be_bytes().into());
+            replace(format!("{name}.fLabels"), labels.clone());
+        }
+        let places: Vec<(usize, usize)> =
+            self.cells().map(|cell| (index(&self.axes, &cell), index(axes, &moved(&cell)))).collect();
+        for path in OF_BINS {
+            let Some(span) = self.sum.span(path) else { continue };
+            let Role::Add(number) = span.role else { return None };
+            let (n_bytes, numbers) = (number.n_bytes(), self.sum.object.get(span.range.clone())?);
+            // Behind how many there are.
+            let mut array = u32::try_from(n_cells).ok()?.to_be_bytes().to_vec();
+            array.resize(4 + n_cells * n_bytes, 0);
+            for (from, to) in &places {
+                let from = numbers.get(from * n_bytes..(from + 1) * n_bytes)?;
+                array.get_mut(4 + to * n_bytes..4 + (to + 1) * n_bytes)?.copy_from_slice(from);
+            }
+            replaced.push((span.range.start.checked_sub(4)?..span.range.end, array));
+        }
+        self.sum.layout.spliced(&self.sum.object, replaced)
+    }
+}
+
+impl Axis {
+    fn of(sum: &Sum, name: &str) -> Option<Axis> {
+        let bytes = |member: &str| sum.bytes(&format!("{name}.{member}"));
+        let number = |member: &str| Some(f64::from_be_bytes(*bytes(member)?.first_chunk()?));
+        let n_bins = u32::from_be_bytes(*bytes("fNbins")?.first_chunk()?);
+        let bits = bytes("fBits2").and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u16::from_be_bytes(*bytes));
+        let labels = sum.span(&format!("{name}.fLabels"))?.range.start;
+        Some(Axis {
+            n_bins: n_bins.try_into().ok().filter(|n_bins| (1..MAX_BINS).contains(n_bins))?,
+            min: number("fXmin")?,
+            max: number("fXmax")?,
+            edges: bytes("fXbins").unwrap_or_default().to_vec(),
+            bits,
+            labels: read_labels(&sum.object, labels, sum.key.key_bytes.into()).ok()?,
+        })
+    }
+}
+
+/// The labels behind a pointer; `None` if it points to nothing.
+fn read_labels(object: &[u8], at: usize, key_bytes: usize) -> Result<Option<Vec<Label>>> {
+    let (mut cursor, mut slots) = (Cursor::at(object, at), ObjectSlots::new(key_bytes));
+    let other = || arrowroot::format::Error::unsupported(at, "labels that are no list of texts");
+    match slots.read(&mut cursor)? {
+        ObjectSlot::Null => return Ok(None),
+        slot if slot.class_name().is_some_and(|class| class == "THashList") => {}
+        _ => return Err(other()),
+    }
+    cursor.version()?;
+    object_base(&mut cursor)?;
+    cursor.string_bytes()?;
+    let n_labels = cursor.count(4)?;
+    let mut labels = Vec::with_capacity(n_labels);
+    for _ in 0..n_labels {
+        let slot = slots.read(&mut cursor)?;
+        if slot.class_name().is_none_or(|class| class != "TObjString") {
+            return Err(other());
+        }
+        cursor.version()?;
+        let mut number = cursor;
+        number.version()?;
+        let bin = number.count(0)?;
+        object_base(&mut cursor)?;
+        labels.push(Label { text: cursor.string_bytes()?.to_vec(), bin });
+        cursor.string_bytes()?;
+    }
+    Ok(Some(labels))
+}
