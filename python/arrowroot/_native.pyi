@@ -439,10 +439,12 @@ class Merger:
         rules: Sequence[tuple[str, str]],
         rebasket: bool,
         provenance: bool,
+        join: str | None,
     ) -> Self:
         """``columns``: strict, union or first; ``rules``: patterns of names or paths, and what becomes of them.
 
-        ``rebasket``: small baskets are put together; ``provenance``: tables of the inputs are written beside others.
+        ``rebasket``: small baskets are put together; ``provenance``: tables of the inputs are written beside others;
+        ``join``: the pattern of directories that become one.
         """
 
     def add(self, file: File) -> int:

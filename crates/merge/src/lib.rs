@@ -10,6 +10,7 @@
 
 pub mod error;
 mod first;
+mod frames;
 mod merger;
 pub mod merging;
 mod ntuples;

@@ -12,6 +12,7 @@ use arrowroot_writer::{FileWriter, ROOT_DIRECTORY};
 
 use crate::error::{Error, Result};
 use crate::first::FirstTable;
+use crate::frames::{Frames, Rows, Tables};
 use crate::merging::{Columns, Merged, Merging, Output};
 use crate::objects::worker::{Worker, in_parallel};
 use crate::provenance::{self, Origin};
@@ -34,6 +35,8 @@ pub struct Settings {
     pub rules: Rules,
     /// True if small baskets of trees are put together to larger ones.
     pub rebaskets: bool,
+    /// Directories of this pattern in inputs, at the top, become one; columns of rows of trees in them number those on.
+    pub join: Option<String>,
     /// True if a table beside each tree, and an attribute set of each RNTuple, say which of its entries come from which input.
     pub provenance: bool,
 }
@@ -45,7 +48,7 @@ pub struct Report {
     pub n_inputs: u64,
     /// The objects, in the order in which they came.
     pub objects: Vec<Merged>,
-    /// Patterns of rules that no object had.
+    /// Patterns of rules that no object had, and that of directories if none had it.
     pub unused_rules: Vec<String>,
 }
 
@@ -62,6 +65,7 @@ pub struct Merger {
     roster: Roster,
     workers: Vec<Worker>,
     n_inputs: u64,
+    frames: Option<Frames>,
 }
 
 struct Object {
@@ -93,10 +97,12 @@ impl Merger {
     pub fn new(file: Arc<FileWriter>, settings: Settings) -> Merger {
         let workers = (0..file.n_threads()).map(|_| Worker::default()).collect();
         let (output, by_path) = (Output { file, n_processes: 0 }, HashMap::new());
-        Merger { output, settings, objects: Vec::new(), by_path, roster: Roster::default(), workers, n_inputs: 0 }
+        let frames = settings.join.clone().map(Frames::new);
+        let (objects, roster) = (Vec::new(), Roster::default());
+        Merger { output, settings, objects, by_path, roster, workers, n_inputs: 0, frames }
     }
 
-    /// Adds an input: all of it, or nothing.
+    /// Adds an input: all of it, or nothing. After an error of one whose directories are joined the output can only be given up.
     ///
     /// # Errors
     /// If it is not whole, cannot be read, or has objects that cannot be joined to those before; then the others can be merged
@@ -107,7 +113,10 @@ impl Merger {
         check_infos(input, &self.output)?;
         let n_before = self.objects.len();
         let mut begun: Vec<usize> = Vec::new();
-        let added = self.add_objects(input, keys, &mut begun);
+        let added = match self.frames.as_mut().map(|frames| frames.split(keys)) {
+            None => self.add_objects(input, keys, false, &mut begun),
+            Some((others, frames)) => self.add_frames(input, &others, &frames, &mut begun),
+        };
         if added.is_err() {
             for &index in &begun {
                 self.objects[index].merging.forget();
@@ -120,8 +129,33 @@ impl Merger {
         self.copy_processes(added?)
     }
 
-    /// Adds the objects of an input, and returns its process identifiers. `begun`: the indices of those that were begun to read.
-    fn add_objects(&mut self, input: &File, keys: &[FileKey], begun: &mut Vec<usize>) -> Result<Vec<Process>> {
+    /// Adds the objects of an input, then those of directories that become one, one directory after another.
+    fn add_frames(
+        &mut self,
+        input: &File,
+        others: &[FileKey],
+        frames: &[(String, Vec<FileKey>)],
+        begun: &mut Vec<usize>,
+    ) -> Result<Vec<Process>> {
+        let processes = self.add_objects(input, others, false, begun)?;
+        for (name, keys) in frames {
+            self.add_objects(input, keys, true, begun).map_err(|error| match error {
+                Error::Mismatch { url, path, what } => Error::Mismatch { url, path, what: format!("{name}: {what}") },
+                other => other,
+            })?;
+        }
+        Ok(processes)
+    }
+
+    /// Adds objects of an input, and returns its process identifiers. `is_frame`: they are those of a directory that becomes one
+    /// with others; `begun`: the indices of those that were begun to read.
+    fn add_objects(
+        &mut self,
+        input: &File,
+        keys: &[FileKey],
+        is_frame: bool,
+        begun: &mut Vec<usize>,
+    ) -> Result<Vec<Process>> {
         let roster = match std::mem::take(&mut self.roster) {
             roster if roster.is_of(keys) => roster,
             _ => self.take(input, keys)?,
@@ -129,12 +163,41 @@ impl Merger {
         // All that may be damaged is read before the first object is copied, but for the pieces of tables.
         let processes = read_processes(input, keys, &roster.processes)?;
         self.read_all(input, keys, &roster.taken, begun)?;
+        if is_frame {
+            self.number_rows(input, keys, &roster.taken)?;
+        }
         self.copy_all(input, keys, &roster.taken)?;
         if self.settings.provenance {
             self.note_origins(input, &roster.taken);
         }
         self.roster = roster;
         Ok(processes)
+    }
+
+    /// Has trees of a directory number rows as they are in the output.
+    fn number_rows(&mut self, input: &File, keys: &[FileKey], taken: &[Taken]) -> Result<()> {
+        let tables: Vec<&Taken> = taken.iter().filter(|one| self.objects[one.object].kind.is_table()).collect();
+        let mut rows = Vec::new();
+        for one in &tables {
+            let (key, merging) = (&keys[one.key], &self.objects[one.object].merging);
+            let (Some(here), Some(before)) = (merging.n_read(), merging.n_entries()) else {
+                let what = "in directories that are joined only trees are taken, and all of their entries".to_owned();
+                return Err(Error::Unsupported { url: input.url().to_owned(), path: key.path(), what });
+            };
+            rows.push((key.key.name.clone(), Rows { before, here }));
+        }
+        let indices: Vec<usize> = tables.iter().map(|one| one.object).collect();
+        let known = self.frames.as_mut().map(|frames| frames.tables.get_or_insert_with(|| indices.clone()));
+        if known.is_some_and(|known| *known != indices) {
+            let what =
+                "it has other trees than the directories before: rows of one would be those of others".to_owned();
+            return Err(Error::Mismatch { url: input.url().to_owned(), path: "joined directories".to_owned(), what });
+        }
+        let rows = Tables::new(rows);
+        for one in tables {
+            self.objects[one.object].merging.number(input, &rows)?;
+        }
+        Ok(())
     }
 
     /// Notes which entries of tables came from an input.
@@ -153,13 +216,14 @@ impl Merger {
     /// # Errors
     /// Errors of writing.
     pub fn finish(self) -> Result<Report> {
-        let Merger { output, mut objects, n_inputs, mut workers, settings, .. } = self;
+        let Merger { output, mut objects, n_inputs, mut workers, settings, frames, .. } = self;
         let items: Vec<&mut Object> = objects.iter_mut().collect();
         // How large they are is not known here, only that there are many of the small ones.
         in_parallel(&mut workers, items, u64::MAX, |worker, object| object.merging.pack(&output, worker))?;
         let objects = objects.into_iter().map(|object| object.merging.finish(&output, &object.origins));
         let objects = objects.collect::<Result<_>>()?;
-        Ok(Report { n_inputs, objects, unused_rules: settings.rules.unused() })
+        let unused_rules = settings.rules.unused().into_iter().chain(frames.and_then(Frames::unused)).collect();
+        Ok(Report { n_inputs, objects, unused_rules })
     }
 
     /// The rule for objects of a path, if one was given.

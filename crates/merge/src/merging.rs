@@ -6,6 +6,7 @@ use arrowroot::{File, FileKey};
 use arrowroot_writer::{DirectoryId, FileWriter};
 
 use crate::error::{Error, Result};
+pub use crate::frames::Tables;
 pub use crate::objects::worker::Worker;
 pub use crate::provenance::Origin;
 
@@ -71,6 +72,19 @@ pub trait Merging: Send {
     /// # Errors
     /// [`Error::Mismatch`], [`Error::Unsupported`], and errors of reading.
     fn read(&mut self, input: &File, key: &FileKey, stored: &[u8], worker: &mut Worker) -> Result<()>;
+
+    /// The entries of what was read last, if it is a tree.
+    fn n_read(&self) -> Option<u64> {
+        None
+    }
+
+    /// Has what was read last number rows of other trees, and of its own, as they are in the output.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if it has rows of a tree that is not there.
+    fn number(&mut self, _input: &File, _tables: &Tables) -> Result<()> {
+        Ok(())
+    }
 
     /// Joins what was read last.
     ///

@@ -85,7 +85,7 @@ impl Rules {
 
 /// True if a text is one of a pattern, in which `*` stands for any characters and `?` for one. Takes time in proportion to the
 /// product of their lengths.
-fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
     // The last star, and how much of the text it stands for.

@@ -21,13 +21,14 @@ pub(crate) struct PyMerger {
 #[pymethods]
 impl PyMerger {
     #[new]
-    #[pyo3(signature = (file, *, columns, rules, rebasket, provenance))]
+    #[pyo3(signature = (file, *, columns, rules, rebasket, provenance, join))]
     fn new(
         file: &PyFileWriter,
         columns: &str,
         rules: Vec<(String, String)>,
         rebasket: bool,
         provenance: bool,
+        join: Option<String>,
     ) -> PyResult<Self> {
         let columns = match columns {
             "strict" => Columns::Strict,
@@ -37,8 +38,8 @@ impl PyMerger {
         };
         let rule = |(pattern, name): (String, String)| Ok((pattern, Rule::of_name(&name)?));
         let rules = rules.into_iter().map(rule).collect::<Result<_, Error>>().map_err(merging_to_python)?;
-        let merger =
-            Merger::new(file.writer(), Settings { columns, rules: Rules::new(rules), rebaskets: rebasket, provenance });
+        let settings = Settings { columns, rules: Rules::new(rules), rebaskets: rebasket, provenance, join };
+        let merger = Merger::new(file.writer(), settings);
         Ok(PyMerger { merger: Arc::new(Mutex::new(Some(merger))) })
     }
 

@@ -112,6 +112,7 @@ def merge(
     reproducible: bool = False,
     rebasket: bool = False,
     provenance: bool = False,
+    join: str | None = None,
     **options: Unpack[StorageOptions],
 ) -> MergeReport:
     """Merge ROOT files into one: trees one after another, their baskets copied as they are.
@@ -132,6 +133,9 @@ def merge(
     rebasket: baskets of less than 4 kB are unpacked and put together to larger ones; others are copied as they are.
     provenance: a small tree beside each tree, NAME_inputs, and an attribute set "inputs" of each RNTuple say which
         entries come from which input, and its UUID.
+    join: a pattern of names of directories, "DF_*" for ALICE's data frames. Those of all inputs become one, and
+        columns of their trees that hold numbers of rows (fIndex...) number those of the output. An input that is at
+        fault is an error then.
     options: of the storage, as for :func:`open`.
 
     Nothing is written under its name unless all is: after an error older files are what they were.
@@ -143,7 +147,17 @@ def merge(
         >>> [(one.path, one.num_entries) for one in report.objects]
         [('Events', 200), ('plots/h_met', None)]
     """
-    settings = (columns, rules or {}, on_bad_input, max_size, open_files, reproducible, rebasket, provenance)
+    settings = (
+        columns,
+        rules or {},
+        on_bad_input,
+        max_size,
+        open_files,
+        reproducible,
+        rebasket,
+        provenance,
+        join,
+    )
     request = request_of(output, inputs, *settings)
     with Progress("merging", after_s=LONG_S) as progress:
         return merged(request, options, progress)
@@ -162,6 +176,7 @@ class Request(NamedTuple):
     reproducible: bool = False
     rebasket: bool = False
     provenance: bool = False
+    join: str | None = None
 
 
 def request_of(output: Location, inputs: Location | Iterable[Location], *settings: Any) -> Request:
@@ -209,6 +224,10 @@ def _merged(
 ) -> MergeReport:
     if request.on_bad_input not in ("fail", "skip"):
         raise InvalidRequestError(f"on_bad_input: {request.on_bad_input!r} is neither fail nor skip")
+    if request.on_bad_input == "skip" and request.join is not None:
+        raise InvalidRequestError(
+            "on_bad_input: an input whose directories are joined cannot be left out again, as it is there in part"
+        )
     if request.open_files < 1:
         raise InvalidRequestError("open_files: at least one file must be open")
     max_bytes = None if request.max_size is None else parse_size(request.max_size, "max_size")
@@ -284,7 +303,8 @@ class _Merging:
             size = os.stat(file.path).st_size  # noqa: PTH116 - text
             outputs.append(Output(file.path, size, len(inputs), objects))
         unused = [set(report["unused_rules"]) for _, _, report in self._written]
-        patterns = [pattern for pattern in self._request.rules if all(pattern in one for one in unused)]
+        given = [*self._request.rules, *([] if self._request.join is None else [self._request.join])]
+        patterns = [pattern for pattern in given if all(pattern in one for one in unused)]
         return MergeReport(tuple(outputs), tuple(self._left_out), tuple(patterns))
 
     def _begin(self) -> _native.Merger:
@@ -301,6 +321,7 @@ class _Merging:
             rules=rules,
             rebasket=self._request.rebasket,
             provenance=self._request.provenance,
+            join=self._request.join,
         )
         if "unique" in self._request.rules.values():
             self._rows = UniqueRows(self._file, self._merger, has_provenance=self._request.provenance)

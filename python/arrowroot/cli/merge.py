@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import arrowroot
-from arrowroot import ArrowrootError, CorruptFileError
+from arrowroot import ArrowrootError, CorruptFileError, InvalidRequestError
 from arrowroot._converting import compare
 from arrowroot._merging.merge import BadInputError, merged, request_of
 from arrowroot._merging.rows import unseen
@@ -43,7 +43,12 @@ def run(options: argparse.Namespace) -> int:
         options.reproducible,
         options.rebasket,
         options.provenance,
+        options.join,
     )
+    if options.verify and request.join is not None:
+        raise InvalidRequestError(
+            "--verify: numbers of rows in joined directories are not those of the inputs"
+        )
     destinations.check([("OUT", request.output)], {})
     check = _Check(storage) if options.verify else None
     with Progress("merging") as progress:
@@ -55,7 +60,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         _say(report)
     for pattern in report.unused_rules:
-        print(f"arrowroot: --rule {printable(pattern)}: no object has this name or path", file=sys.stderr)
+        option = "--rule" if pattern in rules else "--join"
+        print(f"arrowroot: {option} {printable(pattern)}: no object has this name or path", file=sys.stderr)
     for name in more_than_once(request.inputs):
         print(
             f"arrowroot: {printable(without_secrets(name))} is among the inputs more than once",

@@ -168,6 +168,12 @@ def _merge(merge: argparse.ArgumentParser) -> None:
         help="say which entries come from which input, and its UUID: in a tree NAME_inputs beside each tree, in the "
         "attribute set inputs of each RNTuple",
     )
+    merge.add_argument(
+        "--join",
+        metavar="PATTERN",
+        help="make one directory of those whose names match, as 'DF_*' of ALICE's data frames; columns of their trees "
+        "that hold numbers of rows (fIndex...) number those of the output",
+    )
     merge.add_argument("--json", action="store_true", help="say as JSON what became of all objects")
     merge.add_argument(
         "--reproducible", action="store_true", help="the same bytes on any day: no UUID, no dates"

@@ -1,5 +1,6 @@
 //! Copying the baskets of an input.
 
+use ahash::HashMap;
 use arrowroot::File;
 use arrowroot::format::codec::{Compressor, Decompressor, check_packed};
 use arrowroot::format::container::KeyHead;
@@ -14,6 +15,7 @@ use super::place::TreePlace;
 use super::rebasket::{self, HeldBasket};
 use super::schema::Mapping;
 use crate::error::{Error, Result};
+use crate::frames::{Lowest, Rows, Shift};
 use crate::window::window_bytes;
 
 /// So many bytes of small baskets of an input wait to be put together.
@@ -71,6 +73,8 @@ pub(crate) struct Copying {
     embedded: Vec<(BranchId, usize, usize, usize)>,
     /// Branches of the output: how many baskets they get, and entries if they have no baskets.
     counts: Vec<(usize, usize, i64)>,
+    /// Branches of the output whose values are numbers of rows.
+    shifts: HashMap<usize, Shift>,
 }
 
 impl Copying {
@@ -113,13 +117,18 @@ impl Copying {
         self.counts.iter().map(|&(branch, n_baskets, _)| (branch, n_baskets > 0))
     }
 
+    /// Gives rows in a branch of the output the numbers that they have there.
+    pub(crate) fn shift(&mut self, branch: usize, rows: Rows) {
+        self.shifts.insert(branch, Shift(rows));
+    }
+
     /// Number of all baskets.
     pub(crate) fn n_baskets(&self) -> usize {
         self.jobs.len() + self.embedded.len()
     }
 
     /// Copies them behind those that the branches have. `joined`: the record of the output; `buffer`: memory for baskets,
-    /// whose content means nothing.
+    /// whose content means nothing; `lowest`: number of a row so far.
     pub(crate) fn copy(
         &self,
         input: &File,
@@ -127,7 +136,7 @@ impl Copying {
         branches: &mut [JoinedBranch],
         (record, object_data): (&TreeRecord, &[u8]),
         joined: &TreeRecord,
-        buffer: &mut Vec<u8>,
+        (buffer, lowest): (&mut Vec<u8>, &mut Lowest),
     ) -> Result<()> {
         let mut first_numbers: Vec<usize> = branches.iter().map(JoinedBranch::n_numbers).collect();
         for &(branch, n_baskets, n_entries) in &self.counts {
@@ -150,8 +159,22 @@ impl Copying {
                 let head = job.head(record).map_err(&in_tree)?;
                 let (branch, number) = (&mut branches[job.branch], first_numbers[job.branch] + job.number);
                 let is_held = branch.holds(head.stored_bytes, head.payload_bytes);
-                let held = is_held.then(|| HeldBasket::of(number, &head, record, &mut decompressor)).transpose();
-                match held.map_err(|error| in_tree(error.placed(head.payload_place(job.offset))))?.flatten() {
+                let shift = self.shifts.get(&job.branch);
+                let is_unpacked = is_held || shift.is_some();
+                let held = is_unpacked.then(|| HeldBasket::of(number, &head, record, &mut decompressor)).transpose();
+                let mut held = held.map_err(|error| in_tree(error.placed(head.payload_place(job.offset))))?.flatten();
+                let of_record = &joined.branches[job.branch];
+                if let Some(shift) = shift {
+                    let other = || "a basket of another form".to_owned();
+                    let shifted = held.as_mut().ok_or_else(other).and_then(|held| shift.apply(&mut held.data, lowest));
+                    shifted.map_err(|what| wrong_row(input, place, of_record, &what))?;
+                }
+                match held {
+                    Some(held) if !is_held => {
+                        let made = rebasket::joined(&[held], (&of_record.name, place.tree), of_record.compression);
+                        let made = made.map_err(arrowroot_writer::Error::from)?;
+                        made.append(place, branch, number, &mut compressor)?;
+                    }
                     Some(held) => {
                         held_bytes += held.data.len();
                         branch.hold(held);
@@ -187,11 +210,22 @@ impl Copying {
             rest = later;
         }
         for &(id, branch, index, number) in &self.embedded {
-            let basket = MadeBasket::of_embedded(record, id, index, object_data, place)?;
+            let mut basket = MadeBasket::of_embedded(record, id, index, object_data, place)?;
+            if let Some(shift) = self.shifts.get(&branch) {
+                let n_bytes = record.branch(id).embedded[index].data.len().min(basket.payload.len());
+                let shifted = shift.apply(&mut basket.payload[..n_bytes], lowest);
+                shifted.map_err(|what| wrong_row(input, place, record.branch(id), &what))?;
+            }
             basket.append(place, &mut branches[branch], first_numbers[branch] + number, &mut compressor)?;
         }
         Ok(())
     }
+}
+
+/// An error of a branch of numbers of rows.
+fn wrong_row(input: &File, place: &TreePlace<'_>, branch: &Branch, what: &str) -> Error {
+    let what = format!("branch {:?} has numbers of rows, and {what}", branch.name);
+    Error::Mismatch { url: input.url().to_owned(), path: place.tree.to_owned(), what }
 }
 
 /// The baskets that are read together, and those behind them. `jobs`: one at least, in the order of the file.

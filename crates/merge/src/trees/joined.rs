@@ -18,6 +18,7 @@ use super::place::TreePlace;
 use super::rebasket::target_bytes;
 use super::schema::Mapping;
 use crate::error::Result;
+use crate::frames::Lowest;
 use crate::merging::Merged;
 
 /// Bytes of a basket and of a branch in a record, about, without names.
@@ -56,6 +57,8 @@ pub(crate) struct Joined {
     rebaskets: bool,
     /// Memory for baskets; its content means nothing.
     buffer: Vec<u8>,
+    /// The lowest number of a row.
+    lowest: Lowest,
 }
 
 /// The state before an input.
@@ -85,6 +88,7 @@ impl Joined {
             last_schema: (TreeSchema::of(&staged.record), Arc::clone(&staged.mapping)),
             rebaskets,
             buffer: Vec::new(),
+            lowest: Lowest::default(),
         }
     }
 
@@ -104,7 +108,9 @@ impl Joined {
     /// Copies the baskets of an input.
     pub(crate) fn copy(&mut self, input: &File, staged: &Staged, place: &TreePlace<'_>) -> Result<()> {
         let Staged { record, object_data, copying, .. } = staged;
-        copying.copy(input, place, &mut self.branches, (record, object_data), &self.record, &mut self.buffer)
+        self.lowest.before = self.lowest.now;
+        let memory = (&mut self.buffer, &mut self.lowest);
+        copying.copy(input, place, &mut self.branches, (record, object_data), &self.record, memory)
     }
 
     pub(crate) fn n_entries(&self) -> u64 {
