@@ -19,6 +19,7 @@ from arrowroot_lab.statistics import (
     CONFIDENCE,
     CONFIDENCE_SHARED,
     LEAST_SHARED,
+    Samples,
     Verdict,
 )
 
@@ -268,7 +269,8 @@ def _judged(
     # A case that was never tried is no comparison; where there is nothing else, that is told.
     chosen = [one for one in chosen if not why_skipped(one[1])] or chosen
     uuids = {one.row.uuid for _, both in chosen for side in both for one in side}
-    samples = store.samples(uuids, *(one.key for one in metrics))
+    taken = store.samples(uuids, *(one.key for one in metrics))
+    samples = {uuid: Samples(*columns) for uuid, columns in taken.items()}
     told = [compared(Case(both, by, samples), sides, metrics, statistic=statistic) for sides, both in chosen]
     told.sort(key=lambda one: (_ORDER.index(one.comparison.verdict), -_size(one)))
     return _table(told, by, metrics[0], statistic, skipped), told

@@ -17,7 +17,6 @@ from sqlalchemy import Row, and_, case, func, or_, select, true
 from arrowroot_lab.documents import Outcome, Result, decode, encode, from_json, text_of
 from arrowroot_lab.errors import KnownUuidError, NoDatabaseError, RequestError, StoreError
 from arrowroot_lab.redaction import redacted
-from arrowroot_lab.statistics.pairs import Samples
 
 from . import tables
 from .accepted import Accepted
@@ -26,7 +25,7 @@ from .filters import Filter
 from .place import engine_of, resolve, server_of, shown
 from .schema import REVISION, bring_up_to_date, check_foreign, revision_of
 from .summary import Summary, load_of, network_of, summary_of
-from .taken import Taken, is_among, taken_of
+from .taken import Taken, TakenColumns, is_among, taken_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -296,9 +295,9 @@ class Store:
             for uuid, one in self.samples(uuids, *keys).items()
         }
 
-    def samples(self, uuids: Iterable[str], *keys: str) -> dict[str, Samples]:
+    def samples(self, uuids: Iterable[str], *keys: str) -> dict[str, TakenColumns]:
         """Return the same as columns: there may be a hundred thousand samples."""
-        nothing = Samples((), (), (), ((),) * len(keys))
+        nothing = TakenColumns((), (), (), ((),) * len(keys))
         found = dict.fromkeys(uuids, nothing)
         columns, dialect = tables.result.c, self._engine.dialect.name
         known = select(columns.id, columns.uuid).where(is_among(columns.uuid, list(found), dialect))
@@ -307,7 +306,7 @@ class Store:
             rows = _plain(connection.execute(taken_of(list(uuid_of), keys, dialect)))
         for key, of_result in groupby(rows, itemgetter(0)):
             _, turns, started_at, traces, *values = zip(*of_result, strict=True)
-            found[uuid_of[key]] = Samples(turns, started_at, traces, values)
+            found[uuid_of[key]] = TakenColumns(turns, started_at, traces, values)
         return found
 
     def results(self, where: Filter | None = None, *, limit: int | None = None) -> Iterator[Result]:

@@ -36,6 +36,18 @@ class Taken(NamedTuple):
         return self.values[0]
 
 
+class TakenColumns(NamedTuple):
+    """The samples of a result in their order, a column for each thing that is told of them."""
+
+    turns: Sequence[int]
+    #: As its document has them.
+    started_at: Sequence[str]
+    #: The hashes of what they were replayed from in virtual time; None: measured.
+    traces: Sequence[str | None]
+    #: A column for each metric.
+    values: Sequence[Sequence[float | None]]
+
+
 def taken_of(ids: Sequence[int], keys: Sequence[str], dialect: str) -> Select[Any]:
     """Return the query for the samples of the results of some rows, in their order.
 

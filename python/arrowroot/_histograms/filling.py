@@ -181,6 +181,15 @@ class Filling:
         return found
 
 
+def refusal(kind: pa.DataType, name: str) -> str | None:
+    """Return why no histogram is filled with values of a type, None if some are. ``name``: what they are."""
+    try:
+        no_text(kind, name)
+    except Problem as problem:
+        return problem.message
+    return None
+
+
 def no_text(kind: pa.DataType, name: str) -> Items:
     """Return no values of a type with which histograms are filled, or conditions. Raises: Problem for another one.
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import arrowroot
 from arrowroot import InvalidRequestError
 from arrowroot import _terminal as terminal
-from arrowroot._expressions.lists import Problem
-from arrowroot._histograms.filling import no_text
+from arrowroot._histograms.filling import refusal
 from arrowroot._histograms.wanted import coordinates
 from arrowroot._render import printable
 from arrowroot._storage.filesets import fileset
@@ -150,10 +149,8 @@ def _ends(scan: arrowroot.Scan, url: str) -> list[tuple[float, float, bool]]:
     import pyarrow.compute as pc
 
     for field in scan.schema:
-        try:
-            no_text(field.type, field.name[1:-1])
-        except Problem as problem:
-            raise InvalidRequestError(f"{url}: draw: {problem.message}") from None
+        if (why := refusal(field.type, field.name[1:-1])) is not None:
+            raise InvalidRequestError(f"{url}: draw: {why}")
     found: dict[str, tuple[float, float]] = {}
     integers: set[str] = set()
     for batch in scan:
