@@ -70,11 +70,11 @@ pub(crate) struct Rows {
 
 /// The rows of trees by their names without a version.
 #[derive(Debug)]
-pub struct Tables(HashMap<String, Option<Rows>>);
+pub struct RowsByTree(HashMap<String, Option<Rows>>);
 
-impl Tables {
+impl RowsByTree {
     /// `tables`: names of trees, and their rows.
-    pub(crate) fn new(tables: impl IntoIterator<Item = (String, Rows)>) -> Tables {
+    pub(crate) fn new(tables: impl IntoIterator<Item = (String, Rows)>) -> RowsByTree {
         let mut by_name = HashMap::new();
         for (name, rows) in tables {
             let known = by_name.entry(without_version(&name).to_owned()).or_insert(Some(rows));
@@ -82,7 +82,7 @@ impl Tables {
                 *known = None;
             }
         }
-        Tables(by_name)
+        RowsByTree(by_name)
     }
 
     /// True if a branch of a tree numbers rows.
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn trees_of_one_name_must_have_as_many_rows() {
         let rows = |here| Rows { before: 0, here };
-        let tables = Tables::new([
+        let tables = RowsByTree::new([
             ("O2track".to_owned(), rows(3)),
             ("O2track_iu".to_owned(), rows(3)),
             ("O2v0_001".to_owned(), rows(1)),

@@ -12,7 +12,7 @@ use arrowroot_writer::{FileWriter, ROOT_DIRECTORY};
 
 use crate::error::{Error, Result};
 use crate::first::FirstTable;
-use crate::frames::{Frames, Rows, Tables};
+use crate::frames::{Frames, Rows, RowsByTree};
 use crate::merging::{Columns, Merged, Merging, Output};
 use crate::objects::worker::{Worker, in_parallel};
 use crate::provenance::{self, Origin};
@@ -193,7 +193,7 @@ impl Merger {
                 "it has other trees than the directories before: rows of one would be those of others".to_owned();
             return Err(Error::Mismatch { url: input.url().to_owned(), path: "joined directories".to_owned(), what });
         }
-        let rows = Tables::new(rows);
+        let rows = RowsByTree::new(rows);
         for one in tables {
             self.objects[one.object].merging.number(input, &rows)?;
         }

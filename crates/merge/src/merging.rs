@@ -6,7 +6,7 @@ use arrowroot::{File, FileKey};
 use arrowroot_writer::{DirectoryId, FileWriter};
 
 use crate::error::{Error, Result};
-pub use crate::frames::Tables;
+pub use crate::frames::RowsByTree;
 pub use crate::objects::worker::Worker;
 pub use crate::provenance::Origin;
 
@@ -82,7 +82,7 @@ pub trait Merging: Send {
     ///
     /// # Errors
     /// [`Error::Mismatch`] if it has rows of a tree that is not there.
-    fn number(&mut self, _input: &File, _tables: &Tables) -> Result<()> {
+    fn number(&mut self, _input: &File, _tables: &RowsByTree) -> Result<()> {
         Ok(())
     }
 

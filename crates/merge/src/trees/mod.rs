@@ -19,7 +19,7 @@ use arrowroot::{File, FileKey};
 use arrowroot_file::format_error;
 
 use crate::error::Result;
-use crate::frames::Tables;
+use crate::frames::RowsByTree;
 use crate::merging::{Columns, Merged, Merging, Names, Origin, Output, Worker};
 use crate::provenance;
 use crate::rules::Rule;
@@ -100,7 +100,7 @@ impl Merging for Tree {
         self.staged.as_ref().map(|staged| staged.record.n_entries)
     }
 
-    fn number(&mut self, input: &File, tables: &Tables) -> Result<()> {
+    fn number(&mut self, input: &File, tables: &RowsByTree) -> Result<()> {
         let Some(Staged { record, mapping, copying, .. }) = &mut self.staged else { return Ok(()) };
         for (branch, to) in record.branches.iter().zip(&mapping.branches) {
             let rows = tables.rows_of(&self.names.name, record, branch);
@@ -112,7 +112,7 @@ impl Merging for Tree {
         let Some(joined) = &self.joined else { return Ok(()) };
         let missing = mapping.missing.iter().map(|&index| &joined.record().branches[index]);
         let added = mapping.added.iter().map(|id| record.branch(*id));
-        match missing.chain(added).find(|branch| Tables::numbers_rows(branch, &self.names.name)) {
+        match missing.chain(added).find(|branch| RowsByTree::numbers_rows(branch, &self.names.name)) {
             // Its default, 0, is a row.
             Some(branch) => {
                 let what = format!("branch {:?} has numbers of rows, and is in some directories only", branch.name);
