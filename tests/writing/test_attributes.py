@@ -145,3 +145,13 @@ def test_the_same_sets_are_the_same_bytes(tmp_path):
             events.attributes("lumi", VALUES).append(ROWS)
         found.append(path.read_bytes())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["a", "abc", "abcd"])
+def test_a_set_may_have_a_short_name(tmp_path, name):
+    with ar.create(tmp_path / "t.root") as file, file.tree("Events", layout="rntuple") as events:
+        notes = events.attributes(name, {"run": "int32"})
+        events.append({"x": [1, 2]})
+        notes.add(range(2), {"run": 7})
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["Events"].attributes[name].to_arrow()["run"].to_pylist() == [7]

@@ -42,9 +42,10 @@ pub struct Footer {
     pub has_attribute_list: bool,
 }
 
-/// The fewest bytes of the frames of a cluster group and an attribute set.
-const GROUP_BYTES: usize = 48;
-const ATTRIBUTES_BYTES: usize = 36;
+/// The fewest bytes of the frames of a cluster group and an attribute set: locators of a type that is not known have 4 bytes
+/// or more, and names none.
+const GROUP_BYTES: usize = 40;
+const ATTRIBUTES_BYTES: usize = 24;
 
 impl Footer {
     /// Reads the footer envelope, and adds what it says to the schema.

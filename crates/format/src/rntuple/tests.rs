@@ -398,6 +398,42 @@ fn envelopes_of_another_kind_length_or_checksum_are_corrupt() {
 }
 
 #[test]
+fn groups_and_sets_take_no_more_bytes_than_they_need() {
+    let mut schema = schema();
+    for name in ["", "a", "abc"] {
+        let group = footer().groups[0];
+        let set = AttributeSet { name: name.to_owned(), version: [1, 0], anchor: group.page_list };
+        let written = Footer { attributes: vec![set], ..footer() };
+        assert_eq!(Footer::parse(&written.write(&schema).unwrap(), &mut schema).unwrap(), written, "{name:?}");
+    }
+    // A locator of a type that is not known may be its head alone.
+    let head = |writer: &mut Writer| writer.i32(-(4 | 2 << 24));
+    let bytes = envelope(Kind::Footer, |writer| {
+        writer.u64(0);
+        writer.u64(schema.header_checksum);
+        record(writer, |_| ());
+        list_of_one(writer, |writer| {
+            record(writer, |writer| {
+                [0, 4].into_iter().for_each(|number| writer.u64(number));
+                writer.u32(1);
+                writer.u64(1000);
+                head(writer);
+            });
+        });
+        list_of_one(writer, |writer| {
+            record(writer, |writer| {
+                [1, 0].into_iter().for_each(|part| writer.u16(part));
+                writer.u32(78);
+                head(writer);
+                writer.counted(b"").unwrap();
+            });
+        });
+    });
+    let found = Footer::parse(&bytes, &mut schema).unwrap();
+    assert_eq!((found.groups.len(), found.attributes.len()), (1, 1));
+}
+
+#[test]
 fn a_footer_belongs_to_its_header() {
     let mut schema = schema();
     let right = footer().write(&schema).unwrap();
