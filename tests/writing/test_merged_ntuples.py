@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -191,3 +193,50 @@ def test_a_damaged_page_is_an_error_before_anything_appears(tmp_path, parts):
     with pytest.raises(ar.ArrowrootError, match="checksum"):
         merged(tmp_path / "out.root", [parts[0], tmp_path / "damaged.root"])
     assert not (tmp_path / "out.root").exists()
+
+
+@pytest.mark.parametrize("is_list", [False, True], ids=["records", "lists of records"])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+def test_the_union_has_the_members_of_all_records_with_their_types_in_arrow(tmp_path, is_list, order):
+    day = dt.date(1970, 1, 6)
+    records = [
+        {"A": True, "deep": {"a": day}},
+        {"A": True, "deep": {"a": day, "b": [1]}, "B": True},
+        {"C": [day], "deep": {"b": [2], "c": day}},
+    ]
+    nothing = {
+        "A": False,
+        "deep": {"a": dt.date(1970, 1, 1), "b": [], "c": dt.date(1970, 1, 1)},
+        "B": False,
+        "C": [],
+    }
+    for number, record in enumerate(records):
+        data = pa.table({"HLT": [[record] * 2] if is_list else [record]})
+        ar.write(f"{tmp_path}/{number}.root:E", data, layout="rntuple")
+    ar.merge(tmp_path / "all.root", [tmp_path / f"{number}.root" for number in order], columns="union")
+    expected = [
+        {**nothing, **records[number], "deep": {**nothing["deep"], **records[number]["deep"]}}
+        for number in order
+    ]
+    with ar.open(tmp_path / "all.root") as file:
+        read = file["E"].to_arrow()["HLT"].to_pylist()
+    assert read == ([[one] * 2 for one in expected] if is_list else expected)
+    with uproot.open(tmp_path / "all.root") as file:
+        found = file["E"].arrays()["HLT"].tolist()
+    flat = [one for entry in found for one in entry] if is_list else found
+    assert {tuple(sorted(one)) for one in flat} == {("A", "B", "C", "deep")}
+
+
+def test_the_union_of_files_whose_menus_differ_is_read(tmp_path):
+    day = pa.array([0, 1], pa.date32())
+    flat = [{"nMuon": [1, 2], "Muon_pt": [[1.0], [2.0, 3.0]], "HLT_day": day} for _ in range(2)]
+    flat[0] |= {"HLT_A": [True, False]}
+    flat[1] |= {"HLT_B": [False, True], "Muon_eta": [[0.5], [1.0, 1.5]]}
+    for number, data in enumerate(flat):
+        ar.write(f"{tmp_path}/{number}.root:Events", data, layout="nanoaod-rntuple")
+    ar.merge(tmp_path / "all.root", [tmp_path / "0.root", tmp_path / "1.root"], columns="union")
+    with ar.open(tmp_path / "all.root") as file:
+        read = file["Events"].to_arrow(["HLT", "Muon"]).to_pydict()
+    assert [sorted(one) for one in read["HLT"]] == [["A", "B", "day"]] * 4
+    assert [one["B"] for one in read["HLT"]] == [False, False, False, True]
+    assert [[one["eta"] for one in entry] for entry in read["Muon"]] == [[0.0], [0.0, 0.0], [0.5], [1.0, 1.5]]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, FieldRef, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
 use arrowroot::{File, permanent};
 use arrowroot_arrow::stored::RecordedSchema;
 use arrowroot_format as format;
@@ -106,8 +106,9 @@ impl Known {
     /// Joins the columns of another input. Where both have one, the record of either says more than none.
     fn join(&mut self, other: &RecordedSchema, text: Option<String>, columns: Columns) -> Result<(), String> {
         let takes_theirs = text.is_some() && !self.is_recorded;
-        let schema = joined(&self.schema.schema, &other.schema, takes_theirs, columns)?;
-        let stored = joined(&self.schema.stored, &other.stored, takes_theirs, columns)?;
+        let joining = Joining { takes_theirs, columns };
+        let schema = joining.schema(&self.schema.schema, &other.schema)?;
+        let stored = joining.schema(&self.schema.stored, &other.stored)?;
         self.schema = RecordedSchema { schema, stored, splits: Vec::new() };
         self.is_recorded |= text.is_some();
         self.text = text.or(self.text.take());
@@ -115,27 +116,79 @@ impl Known {
     }
 }
 
-fn joined(ours: &Schema, theirs: &Schema, takes_theirs: bool, columns: Columns) -> Result<Schema, String> {
-    let mut fields: Vec<FieldRef> = ours.fields().iter().cloned().collect();
-    for their in theirs.fields() {
-        let Some(our) = fields.iter_mut().find(|our| our.name() == their.name()) else {
-            if columns == Columns::Union {
-                fields.push(Arc::clone(their));
+/// How the fields of two schemas become those of one.
+#[derive(Debug, Clone, Copy)]
+struct Joining {
+    /// Where both have a field, theirs counts.
+    takes_theirs: bool,
+    /// Which fields that only theirs has are kept.
+    columns: Columns,
+}
+
+impl Joining {
+    fn schema(self, ours: &Schema, theirs: &Schema) -> Result<Schema, String> {
+        for their in theirs.fields() {
+            let our = ours.fields().iter().find(|our| our.name() == their.name());
+            if let Some(our) = our.filter(|our| !means_same(our.data_type(), their.data_type())) {
+                let (ours, theirs) = (our.data_type(), their.data_type());
+                return Err(format!("column {:?} is {theirs}, and {ours} in an input before", our.name()));
             }
-            continue;
-        };
-        if !means_same(our.data_type(), their.data_type()) {
-            let (ours, theirs) = (our.data_type(), their.data_type());
-            return Err(format!("column {:?} is {theirs}, and {ours} in an input before", our.name()));
         }
+        let metadata = if self.takes_theirs { theirs } else { ours }.metadata().clone();
+        Ok(Schema::new_with_metadata(self.fields(ours.fields(), theirs.fields()), metadata))
+    }
+
+    /// Columns, or members of a struct: those that only theirs has are behind the others, as the fields of the RNTuple are.
+    fn fields(self, ours: &Fields, theirs: &Fields) -> Fields {
+        let of = |fields: &Fields, name: &str| fields.iter().find(|field| field.name() == name).cloned();
+        let known = ours.iter().map(|our| match of(theirs, our.name()) {
+            Some(their) => self.field(our, &their),
+            None => Arc::clone(our),
+        });
+        let is_new = |their: &&FieldRef| self.columns == Columns::Union && of(ours, their.name()).is_none();
+        known.chain(theirs.iter().filter(is_new).cloned()).collect()
+    }
+
+    fn field(self, our: &FieldRef, their: &FieldRef) -> FieldRef {
         let is_nullable = our.is_nullable() || their.is_nullable();
-        let said = if takes_theirs { their } else { &*our };
-        if said.is_nullable() != is_nullable || takes_theirs {
-            *our = Arc::new(Field::clone(said).with_nullable(is_nullable));
+        let data_type = self.data_type(our.data_type(), their.data_type());
+        let said = if self.takes_theirs { their } else { our };
+        if said.is_nullable() == is_nullable && *said.data_type() == data_type {
+            return Arc::clone(said);
+        }
+        Arc::new(Field::clone(said).with_nullable(is_nullable).with_data_type(data_type))
+    }
+
+    /// The type of values that mean the same.
+    fn data_type(self, ours: &DataType, theirs: &DataType) -> DataType {
+        use DataType::{FixedSizeList, LargeList, LargeListView, List, ListView, Map, Struct};
+        let said = if self.takes_theirs { theirs } else { ours };
+        match (ours, theirs) {
+            (Struct(ours), Struct(theirs)) => Struct(self.fields(ours, theirs)),
+            (Map(our, _), Map(their, _)) => match (our.data_type(), their.data_type(), said) {
+                // Keys and values may have any names.
+                (Struct(ours), Struct(theirs), Map(entries, is_sorted)) if ours.len() == theirs.len() => {
+                    let pair = ours.iter().zip(theirs).map(|(our, their)| self.field(our, their)).collect();
+                    Map(Arc::new(Field::clone(entries).with_data_type(Struct(pair))), *is_sorted)
+                }
+                _ => said.clone(),
+            },
+            (
+                List(our) | LargeList(our) | ListView(our) | LargeListView(our) | FixedSizeList(our, _),
+                List(their) | LargeList(their) | ListView(their) | LargeListView(their) | FixedSizeList(their, _),
+            ) => {
+                let item = self.field(our, their);
+                match said {
+                    LargeList(_) => LargeList(item),
+                    ListView(_) => ListView(item),
+                    LargeListView(_) => LargeListView(item),
+                    FixedSizeList(_, n_items) => FixedSizeList(item, *n_items),
+                    _ => List(item),
+                }
+            }
+            _ => said.clone(),
         }
     }
-    let metadata = if takes_theirs { theirs } else { ours }.metadata().clone();
-    Ok(Schema::new_with_metadata(fields, metadata))
 }
 
 /// Whether values of two types mean the same. They are stored alike if their fields are: kinds of lists and texts, names of items

@@ -219,6 +219,30 @@ fn members_that_come_up_in_lists_of_records_are_zeros_before() {
 }
 
 #[test]
+fn the_recorded_arrow_schema_has_the_members_of_all_inputs_at_any_depth() {
+    let record = |names: &[&str]| {
+        let days: ArrayRef = Arc::new(arrow_array::Date32Array::from(vec![7]));
+        let field = |name: &&str| (Arc::new(Field::new(*name, DataType::Date32, false)), Arc::clone(&days));
+        let inner: ArrayRef = Arc::new(StructArray::from(names.iter().map(field).collect::<Vec<_>>()));
+        let item = Arc::new(Field::new("item", inner.data_type().clone(), false));
+        let lists: ArrayRef = Arc::new(ListArray::new(item, OffsetBuffer::from_lengths([1]), inner, None));
+        let lists = (Arc::new(Field::new("lists", lists.data_type().clone(), false)), lists);
+        written(&batch(vec![("record", Arc::new(StructArray::from(vec![lists])))]), 505, NumberEncoding::Split)
+    };
+    let (first, second) = (record(&["a"]), record(&["b", "a"]));
+    let members = |inputs: &[&[u8]], columns: Columns| -> Vec<(String, DataType)> {
+        let found = read(&merged(inputs, columns));
+        let record = found["record"].as_any().downcast_ref::<StructArray>().unwrap();
+        let lists = record.column(0).as_any().downcast_ref::<ListArray>().unwrap();
+        let DataType::Struct(members) = lists.value_type() else { panic!("{}", found.schema()) };
+        members.iter().map(|field| (field.name().clone(), field.data_type().clone())).collect()
+    };
+    let named = |names: [&str; 2]| names.map(|name| (name.to_owned(), DataType::Date32)).to_vec();
+    assert_eq!(members(&[&first, &second], Columns::Union), named(["a", "b"]));
+    assert_eq!(members(&[&second, &first], Columns::Union), named(["b", "a"]));
+}
+
+#[test]
 fn an_input_with_damaged_pages_can_be_left_out_as_if_it_had_not_been_there() {
     let whole = |first| written(&batch(numbered(first, 50)), 0, NumberEncoding::Plain);
     let more = picked(numbered(50, 50), &["text"]);
