@@ -4,6 +4,7 @@ use arrowroot_arrow::stored::default_bytes;
 use arrowroot_format::column::DataType;
 
 use crate::error::{Error, Result};
+use crate::field_type::FieldType;
 use crate::settings::{Annotation, ColumnCodec, ColumnLayout, Precision};
 
 /// An entry of a new column takes at most so much where it has no value: the entries before it have none.
@@ -29,6 +30,11 @@ impl Column {
     /// What is stored of it.
     pub fn data_type(&self) -> &DataType {
         &self.data_type
+    }
+
+    /// True if lists in it have a length that their C++ type says, as `std::array`.
+    pub(crate) fn has_lengths_by_type(&self) -> bool {
+        self.layout.types.iter().any(|(_, text)| FieldType::parse(text).is_ok_and(|found| found.has_lengths()))
     }
 
     /// That entries may have the default value.

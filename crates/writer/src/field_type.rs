@@ -194,13 +194,19 @@ impl FieldType {
         format!("{template}<{}>", arguments.join(","))
     }
 
-    /// The parts that must differ.
+    /// The parts that must differ; `None` for what has an order.
     pub(crate) fn unique(&self) -> Option<Unique> {
         match self.kind {
             Kind::Set { is_unique: true, .. } => Some(Unique::Items),
             Kind::Map { is_unique: true, .. } => Some(Unique::Keys),
+            Kind::Set { .. } | Kind::Map { .. } => Some(Unique::Nothing),
             _ => None,
         }
+    }
+
+    /// True if it says how long lists are, at any depth.
+    pub(crate) fn has_lengths(&self) -> bool {
+        matches!(self.kind, Kind::Array | Kind::Bitset) || self.arguments.iter().any(FieldType::has_lengths)
     }
 
     /// The type of the items of a map.

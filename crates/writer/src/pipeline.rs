@@ -342,7 +342,9 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         // The cluster that is being collected goes on with default values, if it has room for them.
         let most = self.border.map_or(0, |border| border.n_bytes.min(MAX_CLUSTER_BYTES));
         let n_bytes = entry_bytes.saturating_mul(self.cutter.n_entries() as u64);
-        if n_bytes > most.saturating_sub(self.cutter.n_bytes()) {
+        // Those of lists that have a length by their C++ type alone are no values of their own type.
+        let has_lengths = columns[n_known..].iter().any(Column::has_lengths_by_type) && self.cutter.n_entries() > 0;
+        if has_lengths || n_bytes > most.saturating_sub(self.cutter.n_bytes()) {
             self.end_cluster(&mut Manner::helping())?;
         }
         self.file.queue().wait()?;

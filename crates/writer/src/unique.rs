@@ -8,13 +8,43 @@ use arrowroot_format::streamer::Primitive;
 
 use crate::check::Fault;
 
-/// The parts of the items of a list that must differ.
+/// The parts of the items of a list without an order that must differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unique {
     /// The items, of a set.
     Items,
     /// The first members, of a map.
     Keys,
+    /// None, of a multiset or a multimap.
+    Nothing,
+}
+
+impl Unique {
+    /// True if some lists are refused.
+    pub(crate) fn needs_check(self) -> bool {
+        self != Unique::Nothing
+    }
+}
+
+/// How values are compared: lists without an order are equal if their items are, in any order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Compared {
+    /// They are sets or maps.
+    pub(crate) is_unordered: bool,
+    /// The same of the items or members; lists in those that are not there have an order.
+    pub(crate) parts: Vec<Compared>,
+}
+
+impl Compared {
+    /// That of the items, of lists.
+    pub(crate) fn of_items(&self) -> &Compared {
+        self.part(0)
+    }
+
+    fn part(&self, number: usize) -> &Compared {
+        const ORDERED: &Compared = &Compared { is_unordered: false, parts: Vec::new() };
+        self.parts.get(number).unwrap_or(ORDERED)
+    }
 }
 
 /// The items of a list.
@@ -45,7 +75,7 @@ pub(crate) fn in_lists(
 /// That the items, or keys, of each list in a range [differ](distinct).
 pub(crate) fn distinct_in(
     offsets: &ScalarBuffer<i64>,
-    items: &Stored,
+    items: (&Stored, &Compared),
     mut range: Range<usize>,
     unique: Unique,
     of_equal_keys: &str,
@@ -56,21 +86,26 @@ pub(crate) fn distinct_in(
 }
 
 /// That no two items, or keys, of a list are equal. `of_equal_keys`: the types of maps that take these.
-pub(crate) fn distinct(items: &Stored, range: Range<usize>, unique: Unique, of_equal_keys: &str) -> Result<(), String> {
+pub(crate) fn distinct(
+    (items, compared): (&Stored, &Compared),
+    range: Range<usize>,
+    unique: Unique,
+    of_equal_keys: &str,
+) -> Result<(), String> {
     if range.len() < 2 {
         return Ok(());
     }
-    let (keys, what, instead) = match (unique, items) {
-        (Unique::Items, items) => (items, "two equal items", "std::multiset or std::vector"),
+    let (keys, compared, what, instead) = match (unique, items) {
+        (Unique::Items, items) => (items, compared, "two equal items", "std::multiset or std::vector"),
         (Unique::Keys, Stored::Struct { members, .. }) => match members.first() {
-            Some(keys) => (keys, "two equal keys", of_equal_keys),
+            Some(keys) => (keys, compared.part(0), "two equal keys", of_equal_keys),
             None => return Ok(()),
         },
-        (Unique::Keys, _) => return Ok(()),
+        (Unique::Keys | Unique::Nothing, _) => return Ok(()),
     };
     let (mut bytes, mut ends) = (Vec::new(), vec![0]);
     for index in range {
-        if !write_key(keys, index, &mut bytes) {
+        if !write_key(keys, compared, index, &mut bytes) {
             return Err(format!(
                 "a NaN among those that are compared, which C++ cannot order: types= may say {instead}"
             ));
@@ -86,10 +121,21 @@ pub(crate) fn distinct(items: &Stored, range: Range<usize>, unique: Unique, of_e
 }
 
 /// Writes what makes a value equal to others; false for a NaN.
-fn write_key(values: &Stored, index: usize, out: &mut Vec<u8>) -> bool {
+fn write_key(values: &Stored, compared: &Compared, index: usize, out: &mut Vec<u8>) -> bool {
     let all = |of: &Stored, range: Range<usize>, out: &mut Vec<u8>| {
         out.extend_from_slice(&range.len().to_ne_bytes());
-        range.into_iter().all(|item| write_key(of, item, out))
+        let item = compared.part(0);
+        if !compared.is_unordered {
+            return range.into_iter().all(|place| write_key(of, item, place, out));
+        }
+        let keys = range.map(|place| {
+            let mut key = Vec::new();
+            write_key(of, item, place, &mut key).then_some(key)
+        });
+        let Some(mut keys) = keys.collect::<Option<Vec<_>>>() else { return false };
+        keys.sort_unstable();
+        keys.iter().for_each(|key| out.extend_from_slice(key));
+        true
     };
     match values {
         Stored::Numbers { primitive, values } => {
@@ -119,14 +165,21 @@ fn write_key(values: &Stored, index: usize, out: &mut Vec<u8>) -> bool {
         }
         Stored::List { offsets, items } => all(items, bounds(offsets, index), out),
         Stored::Fixed { n_items, items, .. } => all(items, index * n_items..(index + 1) * n_items, out),
-        Stored::Struct { members, .. } => members.iter().all(|member| write_key(member, index, out)),
+        Stored::Struct { members, .. } => {
+            members.iter().enumerate().all(|(number, member)| write_key(member, compared.part(number), index, out))
+        }
         Stored::Variant { tags, alternatives } => {
             out.extend(tags.get(index));
-            alternatives.iter().all(|of| write_key(of, index, out))
+            alternatives.iter().enumerate().all(|(number, of)| match of {
+                Stored::List { offsets, items } => {
+                    bounds(offsets, index).all(|place| write_key(items, compared.part(number), place, out))
+                }
+                _ => true,
+            })
         }
         Stored::Optional { valid, values } => {
             out.push(valid.value(index).into());
-            !valid.value(index) || write_key(values, index, out)
+            !valid.value(index) || write_key(values, compared.part(0), index, out)
         }
     }
 }

@@ -7,7 +7,7 @@ use arrowroot_arrow::Stored;
 
 use super::fields::Node;
 use crate::check::{Check, CheckValues, Fault};
-use crate::unique::{bounds, distinct, distinct_in, in_lists, list_of};
+use crate::unique::{Compared, Unique, bounds, distinct, distinct_in, in_lists, list_of};
 
 /// The types of maps whose keys may be equal.
 const KEYS: &str = "std::multimap or std::vector<std::pair<K,V>>";
@@ -32,11 +32,32 @@ fn needs_check(node: &Node) -> bool {
         Node::Numbers { .. } | Node::Bits { .. } | Node::Validity { .. } | Node::Text { .. } => false,
         Node::Narrow { .. } | Node::ListAsFixed { .. } => true,
         Node::List { item, unique, .. } | Node::FixedAsList { item, unique, .. } => {
-            unique.is_some() || needs_check(item)
+            unique.is_some_and(Unique::needs_check) || needs_check(item)
         }
         Node::Fixed { item } | Node::Optional { item, .. } | Node::Present { item, .. } => needs_check(item),
         Node::Struct { members: parts } | Node::Variant { alternatives: parts, .. } => parts.iter().any(needs_check),
     }
+}
+
+/// How values of a field are compared.
+fn compared(node: &Node) -> Compared {
+    let (is_unordered, parts) = match node {
+        Node::Numbers { .. } | Node::Narrow { .. } | Node::Bits { .. } | Node::Validity { .. } | Node::Text { .. } => {
+            (false, Vec::new())
+        }
+        Node::List { item, unique, .. } | Node::FixedAsList { item, unique, .. } => {
+            (unique.is_some(), vec![compared(item)])
+        }
+        Node::Fixed { item } | Node::ListAsFixed { item, .. } | Node::Optional { item, .. } => {
+            (false, vec![compared(item)])
+        }
+        Node::Struct { members: parts } | Node::Variant { alternatives: parts, .. } => {
+            (false, parts.iter().map(compared).collect())
+        }
+        // Its values are those of its item.
+        Node::Present { item, .. } => return compared(item),
+    };
+    Compared { is_unordered, parts }
 }
 
 fn check(node: &Node, values: &Stored, range: Range<usize>) -> Result<(), Fault> {
@@ -47,7 +68,7 @@ fn check(node: &Node, values: &Stored, range: Range<usize>) -> Result<(), Fault>
         (Node::Narrow { .. }, Stored::Numbers { values, .. }) => narrow(values, range),
         (Node::List { item, unique, .. }, Stored::List { offsets, items }) => {
             if let Some(unique) = unique {
-                distinct_in(offsets, items, range.clone(), *unique, KEYS)?;
+                distinct_in(offsets, (items, &compared(item)), range.clone(), *unique, KEYS)?;
             }
             in_lists(offsets, range, |inner| check(item, items, inner))
         }
@@ -64,9 +85,10 @@ fn check(node: &Node, values: &Stored, range: Range<usize>) -> Result<(), Fault>
         }
         (Node::FixedAsList { item, unique, .. }, Stored::Fixed { n_items, items, .. }) => {
             if let Some(unique) = unique {
+                let compared = compared(item);
                 for index in range.clone() {
                     let inside = index * n_items..(index + 1) * n_items;
-                    distinct(items, inside, *unique, KEYS).map_err(|what| (index, what))?;
+                    distinct((items, &compared), inside, *unique, KEYS).map_err(|what| (index, what))?;
                 }
             }
             check(item, items, range.start * n_items..range.end * n_items)

@@ -165,8 +165,13 @@ impl ClusterElements {
                 self.add(item, items, valid.map(|valid| repeated(valid, *n_items)).as_ref())?;
             }
             // Lists that are not there have no items.
-            (Node::ListAsFixed { item, .. }, Stored::List { offsets, items }) => {
-                self.add(item, &items.slice(span(offsets)?), None)?;
+            (Node::ListAsFixed { n_items, item }, Stored::List { offsets, items }) => {
+                let range = span(offsets)?;
+                let n_lists = valid.map_or(offsets.len().saturating_sub(1), BooleanBuffer::count_set_bits);
+                if n_lists.checked_mul(*n_items) != Some(range.len()) {
+                    return Err(Malformed("lists of another length than their field has"));
+                }
+                self.add(item, &items.slice(range), None)?;
             }
             (Node::Present { ends, item }, values) => {
                 let present = match values {
@@ -334,4 +339,31 @@ fn picked_bits(bits: &BooleanBuffer, valid: Option<&BooleanBuffer>) -> BooleanBu
 /// Each bit so many times.
 fn repeated(bits: &BooleanBuffer, n_times: usize) -> BooleanBuffer {
     BooleanBuffer::collect_bool(bits.len() * n_times, |place| bits.value(place / n_times))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_another_length_than_their_field_has_are_refused() {
+        let node = Node::ListAsFixed { n_items: 2, item: Box::new(Node::Bits { column: ColumnId(0) }) };
+        let lists = |offsets: Vec<i64>| {
+            let n_items = usize::try_from(*offsets.last().unwrap()).unwrap();
+            let items = Box::new(Stored::Bits(BooleanBuffer::new_set(n_items)));
+            Stored::List { offsets: offsets.into(), items }
+        };
+        let add = |offsets: Vec<i64>, valid: Option<&BooleanBuffer>| {
+            let mut elements = ClusterElements::new(1);
+            let added = elements.add(&node, &lists(offsets), valid);
+            added.map(|()| elements.columns[0].n_elements).map_err(|fault| fault.0)
+        };
+        let second = BooleanBuffer::collect_bool(2, |index| index == 1);
+        assert_eq!(add(vec![0, 2, 4], None), Ok(4));
+        assert_eq!(add(vec![0, 0, 2], Some(&second)), Ok(2));
+        for offsets in [vec![0, 0, 2], vec![0, 0], vec![0, 2, 5]] {
+            assert_eq!(add(offsets, None), Err("lists of another length than their field has"));
+        }
+        assert!(add(vec![0, 2, 4], Some(&second)).is_err());
+    }
 }

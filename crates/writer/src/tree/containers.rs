@@ -16,7 +16,7 @@ use crate::check::{Check, CheckValues, Fault};
 use crate::error::{Error, Result};
 use crate::field_type::{BYTE, CHAR, FieldType, Kind, LISTS, MAPS};
 use crate::settings::{ColumnCodec, ColumnLayout};
-use crate::unique::{Unique, distinct_in, in_lists};
+use crate::unique::{Compared, Unique, distinct_in, in_lists};
 
 /// The types of maps whose keys may be equal.
 const KEYS: &str = "std::multimap";
@@ -181,8 +181,18 @@ fn inside<'t>(data_type: &'t DataType, wanted: Option<&'t FieldType>) -> Vec<(&'
     }
 }
 
+fn compared(data_type: &DataType, wanted: Option<&FieldType>) -> Compared {
+    let parts = inside(data_type, wanted).into_iter().map(|(of, wanted)| compared(of, wanted)).collect();
+    let of_pairs = |parts| vec![Compared { is_unordered: false, parts }];
+    match data_type {
+        DataType::Optional(_) => Compared { is_unordered: false, parts },
+        DataType::Map(..) => Compared { is_unordered: unique_of(data_type, wanted).is_some(), parts: of_pairs(parts) },
+        _ => Compared { is_unordered: unique_of(data_type, wanted).is_some(), parts },
+    }
+}
+
 fn needs_check(data_type: &DataType, wanted: Option<&FieldType>) -> bool {
-    unique_of(data_type, wanted).is_some()
+    unique_of(data_type, wanted).is_some_and(Unique::needs_check)
         || inside(data_type, wanted).into_iter().any(|(of, wanted)| needs_check(of, wanted))
 }
 
@@ -200,7 +210,8 @@ fn check(data_type: &DataType, wanted: Option<&FieldType>, values: &Stored, rang
         Stored::Struct { members, .. } => look_at(members, range),
         Stored::List { offsets, items } => {
             if let Some(unique) = unique_of(data_type, wanted) {
-                distinct_in(offsets, items, range.clone(), unique, KEYS)?;
+                let compared = compared(data_type, wanted);
+                distinct_in(offsets, (items, compared.of_items()), range.clone(), unique, KEYS)?;
             }
             in_lists(offsets, range, |inner| match &**items {
                 Stored::Struct { members, .. } if matches!(data_type, DataType::Map(..)) => look_at(members, inner),
