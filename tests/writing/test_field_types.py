@@ -392,6 +392,18 @@ def test_types_of_classes_and_members_are_asked_for_in_four_ways(how: str, tmp_p
         (pa.array([[1, 2, 1]]), "std::set<long>", "entry 0 has two equal items"),
         (pa.array([[1.5], [float("nan"), 1.0]]), "std::set<double>", "entry 1 has a NaN"),
         (pa.array([[0.0, -0.0]]), "std::set<double>", "entry 0 has two equal items"),
+        (pa.array([[[3]], [[1, 2], [2, 1]]]), "std::set<std::set<long>>", "entry 1 has two equal items"),
+        (pa.array([[[1, 1, 2], [1, 2, 1]]]), "std::set<std::multiset<long>>", "entry 0 has two equal items"),
+        (
+            pa.array([[{"a": [1, 2], "b": 1}, {"a": [2, 1], "b": 1}]]),
+            "std::map<std::set<long>, long>",
+            "entry 0 has two equal keys",
+        ),
+        (
+            pa.array([[[("a", 1), ("b", 2)], [("b", 2), ("a", 1)]]], pa.list_(pa.map_(S, I32))),
+            "std::set<std::map<std::string, int>>",
+            "entry 0 has two equal items",
+        ),
         (
             pa.array([[1, 2], [1]]),
             "std::array<long, 2>",
@@ -401,6 +413,11 @@ def test_types_of_classes_and_members_are_asked_for_in_four_ways(how: str, tmp_p
         (pa.array([[("a", 1), ("a", 2)]], pa.map_(S, I32)), "", "entry 0 has two equal keys"),
         (pa.array([1, None]), "std::int64_t", "where values may be missing: possible are std::optional<T>"),
         (pa.array(["a"]), "Color", "Color where texts are: possible are std::string"),
+        (
+            pa.array([{}]),
+            "Empty",
+            "Empty where structs without members or nulls are, .* possible are bool alone",
+        ),
     ],
 )
 def test_what_a_type_does_not_hold_is_refused(
@@ -435,3 +452,47 @@ def test_uproot_reads_what_was_asked_for(path: str) -> None:
             assert len(found) == len(values), declared
             if pa.types.is_primitive(kind) and None not in values:
                 assert found == values, declared
+
+
+def test_lists_in_lists_that_have_an_order_are_others_in_another_one(tmp_path: Path) -> None:
+    for values, asked in (
+        ([[[1, 2], [2, 1]]], "std::set<std::vector<long>>"),
+        ([[[1, 1, 2], [1, 2, 2]]], "std::set<std::multiset<long>>"),
+    ):
+        ar.write(f"{tmp_path}/t.root:t", {"x": values}, layout="rntuple", types={"x": asked})
+        with ar.open(tmp_path / "t.root") as file:
+            assert file["t"].to_arrow()["x"].to_pylist() == values
+
+
+@pytest.mark.parametrize("kind", ["list_view", "large_list_view", "dense", "sparse"])
+def test_lists_of_views_and_in_unions_have_types_if_nothing_is_missing(kind: str, tmp_path: Path) -> None:
+    lists = pa.array([[1, 2], [3]])
+    if "view" in kind:
+        # A null that no list has is none.
+        values = pa.array([[None], [1, 2], [3]], getattr(pa, kind)(pa.int64()))[1:]
+        lacking = pa.array([[1, None]], values.type)
+        asked, expected = "std::set<long>", [[1, 2], [3]]
+    else:
+        pairs = pa.array([{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+        ids = pa.array([0, 1], pa.int8())
+        values = (
+            pa.UnionArray.from_dense(ids, pa.array([0, 1], pa.int32()), [lists, pairs])
+            if kind == "dense"
+            else pa.UnionArray.from_sparse(ids, [lists, pairs])
+        )
+        lacking = pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([[1, None]]), pairs[:1]])
+        asked, expected = "std::variant<std::set<long>,std::pair<long,long>>", [[1, 2], {"a": 3, "b": 4}]
+    out = f"{tmp_path}/t.root:t"
+    ar.write(out, pa.table({"x": values}), layout="rntuple", types={"x": asked})
+    with ar.open(tmp_path / "t.root") as file:
+        read = file["t"].to_arrow()["x"]
+    assert (read.to_pylist(), read.type.id) == (expected, values.type.id)
+    with pytest.raises(ar.InvalidRequestError, match="where values may be missing"):
+        ar.write(out, pa.table({"x": lacking}), layout="rntuple", types={"x": asked})
+    # What comes later lacks nothing either.
+    if kind != "dense":
+        batches = [pa.table({"x": values}), pa.table({"x": lacking})]
+        with ar.create(tmp_path / "u.root") as file, file.tree("t", layout="rntuple") as table:
+            table.append(batches[0])
+            with pytest.raises(ar.InvalidRequestError, match="null"):
+                table.append(batches[1])

@@ -12,7 +12,8 @@ def defaults(field: pa.Field, n: int) -> pa.Array:
     while isinstance(field.type, pa.BaseExtensionType):
         field = field.with_type(field.type.storage_type)
     kind = stored_field(field).type
-    if field.nullable or pa.types.is_null(kind):
+    # A null in a union is none of its members.
+    if field.nullable or pa.types.is_null(kind) or pa.types.is_union(kind):
         return pa.nulls(n, kind)
     inner = fields_of(kind)
     if pa.types.is_fixed_size_list(kind):

@@ -46,6 +46,11 @@ def members_of(kind: pa.DataType) -> list[pa.Field]:
     return [kind.field(index) for index in range(kind.num_fields)] if pa.types.is_union(kind) else []
 
 
+def all_fields_of(kind: pa.DataType) -> list[pa.Field]:
+    """Return the fields inside of a type: of lists of any kind, structs and maps, and the members of unions."""
+    return [*fields_of(kind, has_views=True), *members_of(kind)]
+
+
 def mapped(kind: pa.DataType, change: Callable[[pa.Field], pa.Field]) -> pa.DataType:
     """Return a type with its inner fields changed, the innermost first."""
 
@@ -63,8 +68,13 @@ def with_fields(kind: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
         return pa.map_(fields[0].with_nullable(False), fields[1], keys_sorted=kind.keys_sorted)
     if pa.types.is_struct(kind):
         return pa.struct(fields)
+    if pa.types.is_union(kind):
+        return pa.union(fields, kind.mode, kind.type_codes)
     if pa.types.is_fixed_size_list(kind):
         return pa.list_(fields[0], kind.list_size)
+    if is_view(kind):
+        is_large = pa.types.is_large_list_view(kind)
+        return pa.large_list_view(fields[0]) if is_large else pa.list_view(fields[0])
     return pa.large_list(fields[0]) if pa.types.is_large_list(kind) else pa.list_(fields[0])
 
 

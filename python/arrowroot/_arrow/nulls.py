@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from arrowroot._arrow.kinds import PLAIN, fields_of, is_list, is_view, with_fields, within
+from arrowroot._arrow.kinds import (
+    PLAIN,
+    fields_of,
+    is_list,
+    is_view,
+    members_of,
+    with_fields,
+    within,
+)
 from arrowroot._errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -127,13 +135,20 @@ def n_nulls(array: pa.Array) -> int:
 
 def with_nulls(kind: pa.DataType, arrays: Sequence[pa.Array]) -> pa.DataType:
     """Return a type whose inner fields are nullable where these arrays have a null."""
-    fields = fields_of(kind)
+    if pa.types.is_union(kind):
+        # Its own fields say nothing: a null is none of them.
+        members = [[array.field(index) for array in arrays] for index in range(kind.num_fields)]
+        named = zip(members_of(kind), members, strict=True)
+        return with_fields(kind, [one.with_type(with_nulls(one.type, parts)) for one, parts in named])
+    fields = fields_of(kind, has_views=True)
     if pa.types.is_map(kind) or pa.types.is_struct(kind):
         arrays = [part for array in arrays for part in _present(array)]
     if pa.types.is_map(kind):
         inner = [list(parts) for parts in zip(*map(items_of_maps, arrays), strict=True)] or [[], []]
     elif pa.types.is_struct(kind):
         inner = [[array.field(index) for array in arrays] for index in range(len(fields))]
+    elif is_view(kind):
+        inner = [[items for array in arrays for items in _items_in_use(array)]]
     else:
         # flatten() leaves out what is in lists that are null.
         inner = [[array.flatten() for array in arrays]] if fields else []

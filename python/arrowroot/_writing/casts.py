@@ -6,7 +6,7 @@ from typing import cast
 
 import pyarrow as pa
 
-from arrowroot._arrow.kinds import fields_of, is_list, mapped
+from arrowroot._arrow.kinds import all_fields_of, fields_of, is_list, mapped
 from arrowroot._arrow.nulls import within_present
 
 
@@ -64,12 +64,15 @@ def has_layout(given: pa.DataType, kind: pa.DataType) -> bool:
     """Return whether types differ at most in flags, metadata and the names of what is in lists."""
     if given == kind:
         return True
-    one, other = fields_of(given), fields_of(kind)
+    one, other = all_fields_of(given), all_fields_of(kind)
     if not one or given.id != kind.id or len(one) != len(other):
         return False
     if pa.types.is_fixed_size_list(kind) and given.list_size != kind.list_size:
         return False
-    if pa.types.is_struct(kind) and [field.name for field in one] != [field.name for field in other]:
+    has_names = pa.types.is_struct(kind) or pa.types.is_union(kind)
+    if has_names and [field.name for field in one] != [field.name for field in other]:
+        return False
+    if pa.types.is_union(kind) and given.type_codes != kind.type_codes:
         return False
     return all(has_layout(a.type, b.type) for a, b in zip(one, other, strict=True))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 
 from arrowroot._arrow.kinds import (
+    all_fields_of,
     fields_of,
     is_list,
     members_of,
@@ -113,10 +114,10 @@ def _united(one: pa.Field, other: pa.Field) -> pa.Field:
     if pa.types.is_null(given):
         kind = more
     else:
-        inner, new = fields_of(given), fields_of(more)
+        inner, new = all_fields_of(given), all_fields_of(more)
         is_alike = given.id == more.id or (is_list(given) and is_list(more))
         names = [[field.name for field in fields] for fields in (inner, new)]
-        is_alike &= names[0] == names[1] or not pa.types.is_struct(given)
+        is_alike &= names[0] == names[1] or not (pa.types.is_struct(given) or pa.types.is_union(given))
         kind = given
         if is_alike and len(inner) == len(new):
             kind = with_fields(given, [_united(a, b) for a, b in zip(inner, new, strict=True)])
@@ -152,12 +153,12 @@ def nullable_as_found(
 
 
 def _may_have_nulls(field: pa.Field) -> bool:
-    return bool(field.nullable) or any(_may_have_nulls(inner) for inner in fields_of(field.type))
+    return bool(field.nullable) or any(_may_have_nulls(inner) for inner in all_fields_of(field.type))
 
 
 def _either(one: pa.Field, other: pa.Field) -> pa.Field:
     """Return a field that is nullable, at every depth, where one of two is."""
-    inner = [_either(a, b) for a, b in zip(fields_of(one.type), fields_of(other.type), strict=True)]
+    inner = [_either(a, b) for a, b in zip(all_fields_of(one.type), all_fields_of(other.type), strict=True)]
     return one.with_type(with_fields(one.type, inner)).with_nullable(one.nullable or other.nullable)
 
 

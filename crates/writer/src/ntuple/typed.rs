@@ -284,7 +284,9 @@ fn possible(data_type: &DataType) -> (String, String) {
         DataType::Optional(value) if **value != DataType::Nothing => {
             ("values may be missing", "std::optional<T>, std::unique_ptr<T>, std::vector<T>".to_owned())
         }
-        DataType::Optional(_) | DataType::Nothing | DataType::Link => ("no values are", "bool alone".to_owned()),
+        DataType::Optional(_) | DataType::Nothing | DataType::Link => {
+            ("structs without members or nulls are, whose fields say if they are there", "bool alone".to_owned())
+        }
     };
     (what.to_owned(), possible)
 }
