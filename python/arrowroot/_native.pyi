@@ -315,7 +315,7 @@ class FileWriter:
         autosave_bytes: int,
         generates_offsets: bool,
         page_bytes: int | None,
-        projections: Sequence[tuple[str, str, str]],
+        projections: Sequence[tuple[str, str, str, bool]],
         notes: Any,
     ) -> TableWriter:
         """Begin a table. ``schema``: an object with ``__arrow_c_schema__``; nullable: validity is stored.

@@ -43,6 +43,24 @@ def views(path: str, fields: dict[str, str]) -> dict[str, list[str]]:
     return found
 
 
+def lengths(path: str, names: list[str]) -> dict[str, list[int | None]]:
+    """Read lengths that may be missing by RNTupleReader."""
+    ROOT.gInterpreter.Declare("""
+    std::vector<std::vector<std::uint32_t>> read_lengths(const char *path, const char *field) {
+       auto reader = ROOT::RNTupleReader::Open("Events", path);
+       auto view = reader->GetView<std::optional<ROOT::RNTupleCardinality<std::uint32_t>>>(field);
+       std::vector<std::vector<std::uint32_t>> found;
+       for (auto entry : reader->GetEntryRange()) {
+          const auto &length = view(entry);
+          found.emplace_back();
+          if (length) found.back().push_back(*length);
+       }
+       return found;
+    }
+    """)
+    return {name: [one[0] if len(one) else None for one in ROOT.read_lengths(path, name)] for name in names}
+
+
 def frame(path: str, names: list[str]) -> dict[str, list[Any]]:
     """Read columns by RDataFrame."""
     found = ROOT.RDataFrame("Events", path).AsNumpy(names)

@@ -423,3 +423,62 @@ def test_a_schema_says_what_is_missing_where_data_lack_it(tmp_path, layout):
         table.append({"b": [2]})
     with ar.open(tmp_path / "t.root") as file:
         assert file["T"].to_arrow().to_pylist() == [{"a": 1, "b": 0}, {"a": None, "b": 2}]
+
+
+@pytest.mark.parametrize("flush", [1, 1000])
+def test_lists_of_a_length_that_their_c_type_says_come_up_later(tmp_path, flush):
+    types = {"m": "std::bitset<2>", "d": "std::array<std::array<long, 2>, 1>"}
+    late = pa.table({"x": [2], "m": [[True, False]], "d": [[[3, 4]]]})
+    with ar.create(tmp_path / "t.root") as file:
+        table = file.tree("T", layout="rntuple", columns="grow", flush=flush, types=types)
+        table.append(pa.table({"x": [1]}))
+        table.append(late)
+        table.append(late)
+        with pytest.raises(ar.InvalidRequestError, match=r"entry 3 .*list of 1 items, where the field has 2"):
+            table.append(pa.table({"x": [2], "m": [[True]], "d": [[[3, 4]]]}))
+        table.append(late)
+    with ar.open(tmp_path / "t.root") as file:
+        read = file["T"].to_arrow().to_pydict()
+    assert read["m"] == [[False, False], *[[True, False]] * 3]
+    assert read["d"] == [[[0, 0]], *[[[3, 4]]] * 3]
+    with uproot.open(tmp_path / "t.root") as file:
+        assert file["T"].arrays(["d"])["d"].tolist() == read["d"]
+
+
+def test_a_union_that_data_lack_is_none_of_its_members(tmp_path):
+    union = pa.UnionArray.from_dense(
+        pa.array([0, 1], pa.int8()), pa.array([0, 0], pa.int32()), [pa.array([7]), pa.array(["a"])]
+    )
+    with ar.create(tmp_path / "t.root") as file, file.tree("T", layout="rntuple", columns="vary") as table:
+        table.append(pa.table({"x": [1, 2], "u": union}))
+        table.append(pa.table({"x": [3]}))
+        table.append(pa.table({"x": [4, 5], "r": pa.StructArray.from_arrays([union], ["u"])}))
+    with ar.open(tmp_path / "t.root") as file:
+        read = file["T"].to_arrow().to_pydict()
+    assert read["u"] == [7, "a", None, None, None]
+    assert read["r"] == [{"u": None}] * 3 + [{"u": 7}, {"u": "a"}]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_settings_name_columns_that_come_up_later(tmp_path, layout):
+    options = {"types": {"m": "std::set<long>"}, "compression": {"m": "lz4:4", "*": "zstd:1"}}
+    with (
+        ar.create(tmp_path / "t.root") as file,
+        file.tree("T", layout=layout, columns="grow", **options) as table,
+    ):
+        table.append(pa.table({"x": [1]}))
+        table.append(pa.table({"x": [2], "m": [[3, 4]]}))
+        with pytest.raises(ar.InvalidRequestError, match="two equal items"):
+            table.append(pa.table({"x": [2], "m": [[3, 3]]}))
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["T"].to_arrow()["m"].to_pylist() == [[], [3, 4]]
+        assert "set<" in {branch.path: branch.type_name for branch in file["T"].branches}["m"]
+
+
+@pytest.mark.parametrize("what", ["types", "compression", "precision"])
+def test_a_column_that_is_named_and_never_comes_is_an_error_of_closing(tmp_path, what):
+    value = {"types": "std::set<long>", "compression": "lz4", "precision": "mantissa:10"}[what]
+    layout = ar.Layout("rntuple", **{what: {"m": value}})
+    with pytest.raises(ar.NoSuchColumnError, match=f"{what}: no column is called 'm'"):
+        ar.write(f"{tmp_path}/t.root:T", {"x": [1]}, layout=layout, columns="grow")
+    assert list(tmp_path.iterdir()) == []

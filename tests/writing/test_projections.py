@@ -329,3 +329,83 @@ def test_members_of_an_optional_pair_whose_values_are_all_there_have_flat_names(
     ar.write(f"{tmp_path}/t.root:Events", data, layout="rntuple", types=types, projections="flat")
     with ar.open(tmp_path / "t.root") as file:
         assert file["Events"].to_arrow(["x_a"]).to_pydict() == expected
+
+
+#: Lists that may be missing, in each place: a column, a member of a record, of records in a list, and of bytes.
+MISSING = pa.table(
+    {
+        "m": [[1.0, 2.0], None, [], [3.0, 4.0, 5.0]],
+        "deep": [[[1], []], None, [[2, 3]], []],
+        "r": pa.array([{"h": [1]}, {"h": None}, {"h": []}, {"h": [2, 3]}]),
+        "b": [b"abc", None, b"", b"d"],
+    }
+)
+
+
+def test_lengths_of_lists_that_may_be_missing_are_theirs_and_missing_with_them(tmp_path):
+    lengths = {
+        "n": [2, None, 0, 3], "ndeep": [2, None, 1, 0], "nh": [1, None, 0, 2], "nb": [3, None, 0, 1],
+    }  # fmt: skip
+    sources = {"n": "#m", "ndeep": "#deep", "nh": "#r.h", "nb": "#b"}
+    path, again = tmp_path / "out.root", tmp_path / "again.root"
+    ar.write(f"{path}:Events", MISSING, layout="rntuple", projections=sources)
+    assert main(["skim", str(path), str(again), "--verify", "--columns", "m,deep,b,n,ndeep,nb"]) == 0
+    with ar.open(str(path)) as file, ar.open(str(again)) as skimmed:
+        for tree in (file["Events"], skimmed["Events"]):
+            names = [name for name in sources if name in tree.column_names]
+            assert tree.projections == {name: sources[name] for name in names}
+            assert tree.to_arrow(names).to_pydict() == {name: lengths[name] for name in names}
+        assert len(names) == 3
+    types = dict.fromkeys(sources, "std::optional<std::uint32_t>")
+    found = root.run(with_root.lengths, tmp_path, path.name, list(types), complaints_but=root.SAID_OF_ITS_OWN)
+    assert found == lengths
+    with uproot.open(path) as file:
+        assert file["Events"].arrays(["n"])["n"].tolist() == lengths["n"]
+
+
+RECORDS = pa.table({"m": pa.array([[{"h": [1]}], None, [{"h": None}, {"h": []}]])})
+
+
+@pytest.mark.parametrize(
+    ("data", "source", "types"),
+    [
+        (RECORDS, "#m", {}),
+        (RECORDS, "#m.h", {}),
+        (MISSING.select(["m"]), "#m", {"m": "std::unique_ptr<std::vector<double>>"}),
+        (MISSING.select(["m"]), "#m", {"m": "std::vector<std::vector<double>>"}),
+        (pa.table({"m": [[1]]}), "#m", {"m": "std::unique_ptr<std::vector<long>>"}),
+    ],
+)
+def test_lengths_that_the_format_does_not_have_are_refused_and_no_flat_names(tmp_path, data, source, types):
+    out = f"{tmp_path}/out.root:Events"
+    with pytest.raises(ar.InvalidRequestError, match=f'"y" of "{source}": .*std::optional'):
+        ar.write(out, data, layout="rntuple", projections={"y": source}, types=types)
+    ar.write(out, data, layout="rntuple", projections="flat", types=types)
+    with ar.open(tmp_path / "out.root") as file:
+        assert not any(text.startswith("#") for text in file["Events"].projections.values())
+
+
+def test_lengths_of_lists_that_are_all_there_and_optional_are_theirs(tmp_path):
+    types = {"m": "std::optional<std::vector<long>>"}
+    data = pa.table({"m": [[1, 2], [], [3]]})
+    ar.write(f"{tmp_path}/t.root:Events", data, layout="rntuple", types=types, projections={"n": "#m"})
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["Events"].to_arrow(["n"])["n"].to_pylist() == [2, 0, 1]
+        assert file["Events"].projections == {"n": "#m"}
+
+
+def test_projected_fields_are_of_the_first_columns_and_their_names_are_taken(tmp_path):
+    with (
+        ar.create(tmp_path / "t.root") as file,
+        file.tree("T", layout="rntuple", columns="grow", projections="flat") as table,
+    ):
+        table.append(pa.table({"k": [[1]]}))
+        with pytest.raises(ar.InvalidRequestError, match='"nk": the projected field of "#k" has that name'):
+            table.append(pa.table({"k": [[1]], "nk": [5], "new": [6]}))
+        table.append(pa.table({"k": [[1, 2]], "new": [7]}))
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["T"].to_arrow().to_pydict() == {"k": [[1], [1, 2]], "nk": [1, 2], "new": [0, 7]}
+    with pytest.raises(ar.NoSuchColumnError, match="those that come up later have none"):
+        ar.write(
+            f"{tmp_path}/u.root:T", {"x": [1]}, layout="rntuple", columns="grow", projections={"n": "#m"}
+        )

@@ -124,7 +124,7 @@ impl PyFileWriter {
         autosave_bytes: u64,
         generates_offsets: bool,
         page_bytes: Option<u32>,
-        projections: Vec<(String, String, String)>,
+        projections: Vec<(String, String, String, bool)>,
         notes: Notes,
     ) -> PyResult<PyTableWriter> {
         let schema = Arc::new(schema_in(&schema)?);
@@ -158,7 +158,7 @@ impl PyFileWriter {
             page_bytes,
             projections: projections
                 .into_iter()
-                .map(|(name, source, title)| ProjectedField { name, source, title })
+                .map(|(name, source, title, is_optional)| ProjectedField { name, source, title, is_optional })
                 .collect(),
             notes: notes.into_notes(),
         };

@@ -167,6 +167,8 @@ pub struct ProjectedField {
     pub source: String,
     /// Its title.
     pub title: String,
+    /// It is left out where the format has no such field, as the length of a list that may be missing.
+    pub is_optional: bool,
 }
 
 /// The settings of a table.

@@ -30,7 +30,7 @@ from arrowroot._layout.columns import (
 )
 from arrowroot._layout.precision import OF_NTUPLE, OF_TREE, parse_precision
 from arrowroot._layout.projections import checked_source
-from arrowroot._layout.types import checked_type, types_in_tree, types_of
+from arrowroot._layout.types import check_types, checked_type, types_in_tree, types_of
 from arrowroot._render import shown
 from arrowroot._sizes import parse_size
 
@@ -242,19 +242,22 @@ class Layout:
             return 0
         return self.flush if isinstance(self.flush, int) else _N_LOOKED_AT
 
-    def columns(self, schema: pa.Schema, first: Sequence[pa.Table], where: str) -> list[ColumnSettings]:
+    def columns(
+        self, schema: pa.Schema, first: Sequence[pa.Table], where: str, *, may_grow: bool = False
+    ) -> list[ColumnSettings]:
         """Return what it says of each column of a schema; ``first``: the first entries, to find the largest.
+
+        may_grow: other columns may come up later: it may name them.
 
         Raises: NoSuchColumnError for a pattern that no column matches; InvalidRequestError for what a column that is
             named cannot have.
         """
-        for name in BY_COLUMN:
-            if name != "types":
-                check_matched(getattr(self, name), name, schema.names, where)
+        if not may_grow:
+            check_names(self, schema.names, where)
         if self.format == "ttree":
-            types = types_in_tree(self.types, schema, where)
+            types = types_in_tree(self.types, schema)
         else:
-            types = [(of, None) for of in types_of(self.types, schema, where)]
+            types = [(of, None) for of in types_of(self.types, schema)]
         schema = stored_schema(schema)
         n_entries = self.n_looked_at if first else 0
         largest = largest_collection(schema, first, n_entries) if n_entries else None
@@ -363,6 +366,14 @@ class Layout:
         by_column = {name: _shown(value) for name, value in said.items() if name in _CHECKS}
         inside = ", ".join(f"{name}={shown(value)}" for name, value in {**said, **by_column}.items())
         return f"Layout({inside})"
+
+
+def check_names(layout: Layout, names: Sequence[str], where: str) -> None:
+    """Raise NoSuchColumnError for a pattern of a layout that none of these columns matches; not for one of codecs."""
+    for name in BY_COLUMN:
+        if name != "types":
+            check_matched(getattr(layout, name), name, names, where)
+    check_types(layout.types, names, where)
 
 
 class _Codecs(Mapping[str, Any]):

@@ -33,6 +33,8 @@ class Projection(NamedTuple):
     #: "Muon.pt", or "#Muon" for the lengths of lists.
     source: str
     title: str
+    #: It is left out where an RNTuple has no such field: the length of a list that may be missing.
+    is_optional: bool
 
 
 def checked_source(value: object, what: str) -> str:
@@ -47,9 +49,11 @@ def checked_source(value: object, what: str) -> str:
 
 
 def projections_of(
-    rules: Rules[str], schema: pa.Schema, titles: Mapping[str, str], where: str
+    rules: Rules[str], schema: pa.Schema, titles: Mapping[str, str], where: str, *, may_grow: bool = False
 ) -> list[Projection]:
     """Return the projected fields of a table of some columns.
+
+    may_grow: others may come up later, which have none.
 
     Raises: NoSuchColumnError for what is not there; InvalidRequestError for a name that a column has, and what cannot
         be projected.
@@ -59,10 +63,12 @@ def projections_of(
     schema = pa.schema([stored_field(field) for field in schema])
     kinds = {path: kind for field in schema for path, kind in _members(field.name, field.type)}
     found: dict[str, str] = {}
+    flat_names: set[str] = set()
     for name, source in rules:
         if name == _ALL:
-            flat = (pair for field in schema for pair in _flat_names(field))
-            found |= {one: source for one, source in flat if one not in found and one not in schema.names}
+            flat = [pair for field in schema for pair in _flat_names(field)]
+            flat_names = {one for one, _ in flat if one not in found and one not in schema.names}
+            found |= {one: source for one, source in flat if one in flat_names}
             continue
         told = f"{where}: projections[{name!r}]={source!r}"
         if name in schema.names:
@@ -70,13 +76,16 @@ def projections_of(
         path = source.removeprefix("#")
         if path not in kinds:
             near = nearest(path, kinds)
+            late = "; those that come up later have none: schema= says them beforehand" if may_grow else ""
             raise NoSuchColumnError(
-                f"{told}: no column or member is called {path!r}", path, near, known=list(kinds)
+                f"{told}: no column or member is called {path!r}{late}", path, near, known=list(kinds)
             )
         if (why := _why_not(path, source, kinds)) is not None:
             raise InvalidRequestError(f"{told}: {why}")
         found[name] = source
-    return [Projection(name, source, titles.get(name, "")) for name, source in found.items()]
+    return [
+        Projection(name, source, titles.get(name, ""), name in flat_names) for name, source in found.items()
+    ]
 
 
 def _members(path: str, kind: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:

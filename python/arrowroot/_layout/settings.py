@@ -152,12 +152,32 @@ def check_compression(compression: Compression) -> None:
         codec_number(compression)
 
 
+def check_codecs_matched(compression: Compression, names: Sequence[str], where: str) -> None:
+    """Raise NoSuchColumnError for a pattern that no column matches."""
+    globs = compression if isinstance(compression, Mapping) else ()
+    missing = without_match((glob for glob in globs if glob != "*"), names)
+    if missing is not None:
+        raise NoSuchColumnError(
+            f"{where}: compression: no column is called {missing!r}",
+            missing,
+            nearest(missing, names),
+            known=names,
+        )
+
+
 def codec_numbers(
-    compression: Compression, of_file: int | None, found: Format, names: Sequence[str], where: str
+    compression: Compression,
+    of_file: int | None,
+    found: Format,
+    names: Sequence[str],
+    where: str,
+    *,
+    may_grow: bool = False,
 ) -> list[int]:
     """Return ROOT's number for each column.
 
     of_file: that of the file, which "default" and columns without a pattern have; None: ROOT's for the format.
+    may_grow: other columns may come up later, which patterns may name.
 
     Raises: InvalidRequestError; NoSuchColumnError for a pattern that no column matches.
     """
@@ -166,14 +186,8 @@ def codec_numbers(
         number = codec_number(compression)
         return [otherwise if number is None else number] * len(names)
     numbers = [codec_number(codec, f"compression[{glob!r}]") for glob, codec in compression.items()]
-    missing = without_match((glob for glob in compression if glob != "*"), names)
-    if missing is not None:
-        raise NoSuchColumnError(
-            f"{where}: compression: no column is called {missing!r}",
-            missing,
-            nearest(missing, names),
-            known=names,
-        )
+    if not may_grow:
+        check_codecs_matched(compression, names, where)
     globs = Globs(compression)
     found_at = [globs.first(name) for name in names]
     told = [None if index is None else numbers[index] for index in found_at]

@@ -14,7 +14,7 @@ from arrowroot._render import shown
 from arrowroot._select.globs import without_match
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
@@ -36,13 +36,23 @@ def checked_type(value: object, what: str) -> str:
     raise InvalidRequestError(f"{what}={shown(value)}: the name of a C++ type, as 'std::set<int>'")
 
 
-def types_of(rules: Rules[str], schema: pa.Schema, where: str) -> list[list[tuple[str, str]]]:
+def check_types(rules: Rules[str], names: Sequence[str], where: str) -> None:
+    """Raise NoSuchColumnError for a name that neither a column nor a part of one has."""
+    around = tuple(f"{name}." for name in names)
+    missing = without_match(
+        (glob for glob, _ in rules if glob[0] != "*" and not glob.startswith(around)), names
+    )
+    if missing is not None:
+        raise NoSuchColumnError(
+            f"{where}: types: no column is called {missing!r}", missing, nearest(missing, names), known=names
+        )
+
+
+def types_of(rules: Rules[str], schema: pa.Schema) -> list[list[tuple[str, str]]]:
     """Return the types of each column and of members of structs in it, by their paths: "" is the column itself.
 
     Columns and globs count before metadata. ``column.member`` is a member, also of structs in lists, where no column
     has that name.
-
-    Raises: NoSuchColumnError for a name that neither a column nor a part of one has.
     """
     names = set(schema.names)
     inside = {
@@ -53,15 +63,6 @@ def types_of(rules: Rules[str], schema: pa.Schema, where: str) -> list[list[tupl
         }
         for name in schema.names
     }
-    parts = {f"{name}.{path}" for name, paths in inside.items() for path in paths}
-    missing = without_match((glob for glob, _ in rules if glob[0] != "*" and glob not in parts), schema.names)
-    if missing is not None:
-        raise NoSuchColumnError(
-            f"{where}: types: no column is called {missing!r}",
-            missing,
-            nearest(missing, schema.names),
-            known=schema.names,
-        )
     matcher = Matcher(rules)
     found = []
     for field in schema:
@@ -78,15 +79,13 @@ def types_of(rules: Rules[str], schema: pa.Schema, where: str) -> list[list[tupl
 
 
 def types_in_tree(
-    rules: Rules[str], schema: pa.Schema, where: str
+    rules: Rules[str], schema: pa.Schema
 ) -> list[tuple[list[tuple[str, str]], Precision | None]]:
     """Return the types of columns as branches of a tree, and how their numbers are packed.
 
     Types in metadata count where a branch may have them, as those of another format may be there.
-
-    Raises: as :func:`types_of`.
     """
-    asked = types_of(rules, without_types(schema), where)
+    asked = types_of(rules, without_types(schema))
     recorded = [_type_of(field) for field in schema]
     may_have = [False] * len(schema)
     if any(recorded):

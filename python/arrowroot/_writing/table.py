@@ -19,6 +19,7 @@ from arrowroot._errors import (
     not_picklable,
 )
 from arrowroot._layout import settings
+from arrowroot._layout.layout import check_names
 from arrowroot._layout.projections import projections_of
 from arrowroot._layout.readers import warn_of_few_readers
 from arrowroot._render import printable
@@ -107,6 +108,8 @@ class TableWriter:
         self._n_entries = 0
         self._shares_counters = False
         self._is_filled = False
+        #: Of all columns, with those that count others.
+        self._names: list[str] = []
         #: The records that late columns are members of.
         self._records: dict[str, str] = {}
         #: True once nothing waits to be filled before what contexts fill.
@@ -528,13 +531,12 @@ class TableWriter:
                 pass
         layout, n_known = self._layout, len(known)
         numbers = settings.codec_numbers(
-            layout.compression, self._of_file, layout.format, schema.names, self._where
+            layout.compression, self._of_file, layout.format, schema.names, self._where, may_grow=True
         )
+        known_and_late = layout.columns(schema, [], self._where, may_grow=True)
         layouts = [
             one._replace(record=records.get(name))
-            for name, one in zip(
-                late.schema.names, layout.columns(schema, [], self._where)[n_known:], strict=True
-            )
+            for name, one in zip(late.schema.names, known_and_late[n_known:], strict=True)
         ]
         if not self.is_trial:
             warn_of_few_readers(late.schema, layout, layouts, self._where)
@@ -547,6 +549,7 @@ class TableWriter:
                 titles=[self._titles.get(name, "") for name in late.schema.names],
             )
         self._learning.conformer = conformer
+        self._names += late.schema.names
         self._records |= {name: record for name, record in records.items() if name in late.schema.names}
 
     @property
@@ -595,19 +598,21 @@ class TableWriter:
         schema = conformer.schema
         known = [one.known for one in first]
         layout, titles = self._layout, self._titles
-        projections = projections_of(layout.projections, schema, titles, self._where)
+        may_grow = self._columns != FIXED
+        projections = projections_of(layout.projections, schema, titles, self._where, may_grow=may_grow)
         projected = {one.name for one in projections}
         projected |= set() if self._grouping is None else self._grouping.columns
         for name in titles:
-            if name not in schema.names and name not in projected and self._columns == FIXED:
+            if name not in schema.names and name not in projected and not may_grow:
                 near = nearest(name, schema.names)
                 raise NoSuchColumnError(
                     f"{self._where}: titles: no column {name!r}", name, near, known=schema.names
                 )
         numbers = settings.codec_numbers(
-            layout.compression, self._of_file, layout.format, schema.names, self._where
+            layout.compression, self._of_file, layout.format, schema.names, self._where, may_grow=may_grow
         )
-        layouts = layout.columns(with_counters, known, self._where)
+        layouts = layout.columns(with_counters, known, self._where, may_grow=may_grow)
+        self._names = with_counters.names
         if not self.is_trial:
             warn_of_few_readers(schema, layout, layouts, self._where)
         flush = settings.flush_rule(layout.flush, layout.format)
@@ -655,11 +660,18 @@ class TableWriter:
             else:
                 self._begin_with_held()
         native = self._native or self._begin([])
+        if self._columns != FIXED:
+            self._check_all_came()
         self._is_closed = True
         with self._shown(), naming(self._where):
             for attributes in self._attributes.values():
                 attributes._write(native)  # noqa: SLF001 - for its table alone
             self.written = native.close()
+
+    def _check_all_came(self) -> None:
+        """Raise NoSuchColumnError for a column that the layout names, and that never came up."""
+        check_names(self._layout, self._names, self._where)
+        settings.check_codecs_matched(self._layout.compression, self._names, self._where)
 
     def __enter__(self) -> Self:
         return self

@@ -111,7 +111,15 @@ impl Table for Ntuple {
         let paths: HashMap<FieldId, &str> = self.members().iter().map(|one| (one.field(), one.path())).collect();
         let projection = |id: ColumnId| {
             let (source, is_cardinality) = self.schema().projection_of(self.member(id).field())?;
-            let names = paths.get(&source)?.split('.').map(original_name);
+            // The lengths are those of the list in an optional, which has no path of its own.
+            let around = |field: &FieldId| self.schema().field_of(*field).and_then(|field| field.parent());
+            let is_in_optional = |field: &FieldId| {
+                let field = self.schema().field_of(*field);
+                is_cardinality && field.is_some_and(|field| field.type_name().starts_with("std::optional<"))
+            };
+            let sources = std::iter::successors(Some(source), |field| around(field).filter(is_in_optional));
+            let path = sources.into_iter().find_map(|field| paths.get(&field))?;
+            let names = path.split('.').map(original_name);
             let mark = if is_cardinality { "#" } else { "" };
             Some((self.member(id).path().to_owned(), format!("{mark}{}", names.collect::<Vec<_>>().join("."))))
         };

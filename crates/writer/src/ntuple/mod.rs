@@ -8,11 +8,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use arrowroot_arrow::stored::stored_name;
 use arrowroot_format as format;
 use format::codec::{CompressionSetting, Compressor};
 use format::column::DataType;
 use format::container::Datime;
-use format::rntuple::{Anchor, Blob, ColumnType, Role, Schema};
+use format::rntuple::{Anchor, Blob, ColumnType, NtupleField, Role, Schema};
 
 use crate::appender::Appender;
 use crate::buffers;
@@ -188,6 +189,19 @@ impl NtupleFormat {
         let columns = Arc::new(all);
         let (distinct, record) = (Distinct::default(), PagesRecord::default());
         Ok(NtupleFormat { settings, datime, seek_root, columns, schema, header, lists, distinct, record })
+    }
+
+    /// That no projected field has the name of a column that comes up later.
+    fn check_name(&self, column: &str) -> Result<()> {
+        let name = stored_name(column);
+        let is_it =
+            |field: NtupleField<'_>| field.parent().is_none() && field.source().is_some() && field.name() == name;
+        if !self.schema.fields().any(is_it) {
+            return Ok(());
+        }
+        let shown = self.settings.projections.iter().find(|one| one.name == column).map_or("", |one| &one.source);
+        let what = format!("column {column:?}: the projected field of {shown:?} has that name (projections)");
+        Err(Error::InvalidRequest { what })
     }
 
     /// Writes attribute sets, page lists and footer, and returns the anchor.
@@ -386,6 +400,9 @@ impl TableFormat for NtupleFormat {
         let (mut schema, mut columns) = (self.schema.clone(), Columns::clone(&self.columns));
         let n_known = schema.columns.len();
         for column in &extension.columns[extension.n_known..] {
+            if column.layout.record.is_none() {
+                self.check_name(&column.name)?;
+            }
             columns.add(&mut schema, &NtupleColumn::from(column.clone()))?;
         }
         describe_classes(file, &mut schema)?;

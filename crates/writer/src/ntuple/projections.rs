@@ -14,6 +14,9 @@ use crate::settings::ProjectedField;
 /// Fields by the field around them and by their name, and by that of Arrow if it is another one, as in a pair.
 type Names = HashMap<(Option<FieldId>, String), FieldId>;
 
+/// The lists in fields that may be missing, or the fault of these: the length of an `optional` is whether it is there.
+type Lists = HashMap<FieldId, std::result::Result<FieldId, &'static str>>;
+
 /// Adds projected fields to the fields of all columns.
 ///
 /// # Errors
@@ -25,9 +28,11 @@ pub(super) fn add(schema: &mut Schema, columns: &[NtupleColumn], wanted: &[Proje
     schema.index();
     let mut names: Names =
         schema.fields().map(|field| ((field.parent(), field.name().to_owned()), field.id())).collect();
+    let mut lists = Lists::new();
     for column in columns {
         if let Some(&id) = names.get(&(None, stored_name(&column.name))) {
             name_members(schema, &mut names, &column.data_type, id);
+            find_lists(schema, &mut lists, &column.data_type, id);
         }
     }
     let stored: Vec<String> = wanted.iter().map(|one| stored_name(&one.name)).collect();
@@ -40,6 +45,12 @@ pub(super) fn add(schema: &mut Schema, columns: &[NtupleColumn], wanted: &[Proje
         let path = one.source.strip_prefix('#');
         let source = find(schema, &names, None, path.unwrap_or(&one.source));
         let source = source.ok_or_else(|| invalid(format!("{:?}: there is no field {:?}", one.name, one.source)))?;
+        let source = match lists.get(&source).filter(|_| path.is_some()) {
+            None => source,
+            Some(Ok(list)) => *list,
+            Some(Err(_)) if one.is_optional => continue,
+            Some(Err(why)) => return Err(invalid(format!("{:?} of {:?}: {why}", one.name, one.source))),
+        };
         projections.push(Projection { name, description: &one.title, source, is_cardinality: path.is_some() });
     }
     schema.project(&projections).map_err(|error| invalid(error.fault().what.clone()))
@@ -65,6 +76,43 @@ fn name_members(schema: &Schema, names: &mut Names, data_type: &DataType, mut id
         }
         DataType::List(item) | DataType::FixedList(item, _) | DataType::Optional(item) => {
             inside.iter().for_each(|&field| name_members(schema, names, item, field));
+        }
+        _ => {}
+    }
+}
+
+/// Finds the lists in the fields of columns and members that may be missing, at any depth.
+fn find_lists(schema: &Schema, lists: &mut Lists, data_type: &DataType, mut id: FieldId) {
+    let of_field = id;
+    let (mut data_type, mut fault) = (data_type, None);
+    loop {
+        let field = schema.at(id);
+        let is_optional = field.type_name().starts_with("std::optional<");
+        let inner = match data_type {
+            DataType::Optional(inner) => inner,
+            // Values that are all there may be optional.
+            _ if is_optional || field.type_name().starts_with("std::unique_ptr<") => data_type,
+            _ => break,
+        };
+        let [item] = field.children() else { return };
+        if !is_optional {
+            fault = Some("lists that may be missing have projected lengths in a std::optional alone");
+        }
+        (id, data_type) = (*item, inner);
+    }
+    if id != of_field {
+        lists.insert(of_field, fault.map_or(Ok(id), Err));
+    }
+    match data_type {
+        DataType::Struct(members) => {
+            for ((_, member), &field) in members.iter().zip(schema.at(id).children()) {
+                find_lists(schema, lists, member, field);
+            }
+        }
+        DataType::List(item) | DataType::FixedList(item, _) => {
+            for &field in schema.at(id).children() {
+                find_lists(schema, lists, item, field);
+            }
         }
         _ => {}
     }
