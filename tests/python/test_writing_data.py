@@ -539,3 +539,41 @@ def test_awkward_categories_stay_categories(tmp_path):
     table = ar.open(tmp_path / "t.root")["t"].to_arrow()
     assert pa.types.is_dictionary(table.schema.field("w").type)
     assert table.to_pydict() == {"w": ["a", "b", "a"], "l": [["a", "b"], [], ["a"]]}
+
+
+@pytest.mark.parametrize("layout", ["rntuple", "ttree"])
+def test_trees_and_scans_say_what_is_stored_of_missing_values(tmp_path, layout):
+    """A schema in which all may be missing, as pyarrow's, makes no optionals of what never is, and comes back."""
+    records = pa.array([[{"a": 1, "b": None}], [], [{"a": 3, "b": 2}]])
+    table = pa.table({"x": [1, 2, 3], "l": [[1.0], [], [2.0]], "n": [None, 1, 2], "r": records})
+    first, other = (f"{tmp_path}/{name}.root" for name in ("first", "other"))
+    ar.write(f"{first}:t", table, layout=layout)
+    ar.write(f"{other}:t", table.drop_columns(["l"]), layout=layout)
+    tree = ar.open(first)["t"]
+    kinds = {one.path: one.type_name for one in tree.branches}
+    of_all = {
+        "tree": tree,
+        "scan": tree.scan(),
+        "filtered": tree.scan(filter="x > 1"),
+        "files": ar.scan([first, first], "t"),
+        "differing": ar.scan([first, other], "t", missing="null"),
+        "computed": tree.scan(define={"x": "l[0]"}),
+    }
+    for what, data in of_all.items():
+        ar.write(f"{tmp_path}/out.root:t", data, layout=layout)
+        made = ar.open(tmp_path / "out.root")["t"]
+        changed = {
+            one.path.partition("/")[0] for one in made.branches if one.type_name != kinds.get(one.path)
+        }
+        assert changed == {"differing": {"l"}, "computed": {"x"}}.get(what, set()), what
+        if what != "computed":
+            assert made.scan().schema.equals(table.schema)
+
+
+def test_types_of_columns_that_may_be_missing_go_with_a_tree(tmp_path):
+    table = pa.table({"s": pa.array([[1, 2], []], pa.list_(pa.int32()))})
+    ar.write(f"{tmp_path}/in.root:t", table, layout="rntuple", types={"s": "std::set<std::int32_t>"})
+    ar.write(f"{tmp_path}/out.root:t", ar.open(tmp_path / "in.root")["t"], layout="rntuple")
+    made = ar.open(tmp_path / "out.root")["t"]
+    assert [one.type_name for one in made.branches] == ["std::set<std::int32_t>"]
+    assert made.to_arrow().equals(table)

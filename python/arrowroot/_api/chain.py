@@ -252,9 +252,27 @@ class Chain:
         def again(columns: list[str], more: Mapping[str, Any]) -> Scan:
             return self.scan(columns, {**given, "filter_name": None, **more})
 
+        def stored() -> Mapping[str, pa.Field]:
+            known = self.stored_fields()
+            return {
+                name: known[name]
+                for name, expression in outputs.columns.items()
+                if expression is None and name in known
+            }
+
         return lambda options: Scan(
-            partial(start, options), self.location, text, self.leaving_out, again=again, place=self.place
+            partial(start, options),
+            self.location,
+            text,
+            self.leaving_out,
+            again=again,
+            place=self.place,
+            stored=stored,
         )
+
+    def stored_fields(self) -> Mapping[str, pa.Field]:
+        """Return columns by their names, nullable where missing values are stored, as far as that is known."""
+        return {field.name: field for field in self.tree.stored_schema()}
 
     def outputs(self, choice: Choice, options: Options, define: Define) -> tuple[Outputs, Scope | None]:
         """Return the columns to deliver, and the scope of their expressions if there may be some."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 from arrowroot._api.chain import Chain, cluster_of
 from arrowroot._api.scan import shown
 from arrowroot._api.tree import Tree
+from arrowroot._arrow.kinds import nullable_in_either
 from arrowroot._errors import (
     InvalidRequestError,
     NoSuchColumnError,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
+    import pyarrow as pa
 
     from arrowroot import _native
     from arrowroot._api.file import File
@@ -343,6 +345,18 @@ class Row(Chain):
     def num_entries(self) -> int:
         """Number of entries of all trees."""
         return self.members[-1].end_entry
+
+    def stored_fields(self) -> Mapping[str, pa.Field]:
+        """Return columns by their names, nullable where any tree stores missing values; nothing if not all are open."""
+        trees = [member.kept for member in self.members]
+        found: dict[str, pa.Field] = {}
+        for tree in trees:
+            if tree is None:
+                return {}
+            for field in tree.stored_schema():
+                known = found.get(field.name)
+                found[field.name] = field if known is None else nullable_in_either(known, field)
+        return found
 
     @property
     def is_one_tree(self) -> bool:

@@ -59,12 +59,15 @@ class Scan:
         *,
         again: Callable[[list[str], Mapping[str, Any]], Scan] | None = None,
         place: Callable[[int], tuple[str, int]] | None = None,
+        stored: Callable[[], Mapping[str, pa.Field]] | None = None,
     ) -> None:
         """Take what makes a pass.
 
         condition: the filter's text, to be shown. again: makes a scan of others, with more options. place: the tree
-            that has an entry, and the number of the entry there.
+            that has an entry, and the number of the entry there. stored: gives columns by their names, nullable where
+            missing values are stored.
         """
+        self._stored = stored
         self._start = start
         self._again = again
         self._place = place
@@ -307,6 +310,13 @@ class Scan:
         more = {"origin": "sample" if by_sample else None, "needed_where": filling.needed_where}
         scan = self._again(filling.expressions, more)
         return filling.fill(scan, scan.schema, scan._place_of)  # noqa: SLF001 - a scan of this class
+
+    def stored_fields(self) -> Mapping[str, pa.Field]:
+        """Return columns by their names, nullable where missing values are stored, as far as that is known.
+
+        The schema may say of more that values may be missing, as that which was recorded does.
+        """
+        return {} if self._stored is None else self._stored()
 
     def _place_of(self, row: int | None) -> tuple[str, int | None]:
         """Return the tree of a row of the last batch and its entry there; None: all that is read, and no entry.

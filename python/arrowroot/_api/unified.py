@@ -129,6 +129,10 @@ class OneOfDiffering(Chain):
             ),
         ]
 
+    def stored_fields(self) -> Mapping[str, pa.Field]:
+        """Return nothing: what may be missing is as the row has it."""
+        return {}
+
     def choose(self, choice: Choice) -> list[str]:
         """Return the paths of the columns to deliver. Raises: as ``Tree.scan``."""
         return select(self.branches, choice, self.location).paths
@@ -179,6 +183,12 @@ class Unified(Row):
             return self._forest.branches
         common = frozenset.intersection(*(kind.readable for kind in self._kinds.values()))
         return [branch for branch in self._forest.branches if branch.path in common]
+
+    def stored_fields(self) -> Mapping[str, pa.Field]:
+        """Return the columns that all trees have, as of a row: one that a tree lacks has nulls."""
+        kinds = self._kinds.values()
+        known = super().stored_fields()
+        return {name: one for name, one in known.items() if all(name in kind.readable for kind in kinds)}
 
     @property
     def own_branches(self) -> Sequence[CountedBranch]:

@@ -144,6 +144,10 @@ class WithFriends(Chain):
         """The samples of the main chain's trees."""
         return self.main.samples
 
+    def stored_fields(self) -> Mapping[str, pa.Field]:
+        """Return the columns of the main chain: friends may lack entries."""
+        return self.main.stored_fields()
+
     @property
     def num_entries(self) -> int:
         """Number of entries of the main chain."""

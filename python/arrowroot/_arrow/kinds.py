@@ -87,6 +87,13 @@ def nullable_as(field: pa.Field, other: pa.Field) -> pa.Field:
     return field.with_type(kind).with_nullable(other.nullable)
 
 
+def nullable_in_either(field: pa.Field, other: pa.Field) -> pa.Field:
+    """Return a field that is nullable where one of two of the same type is, at any depth."""
+    inner = zip(fields_of(field.type), fields_of(other.type), strict=False)
+    kind = with_fields(field.type, [nullable_in_either(one, of) for one, of in inner])
+    return field.with_type(kind).with_nullable(field.nullable or other.nullable)
+
+
 def has_more_nulls(field: pa.Field, other: pa.Field) -> bool:
     """Return whether something in a field may be missing that may not in another of the same type, at any depth."""
     inside = zip(fields_of(field.type), fields_of(other.type), strict=False)

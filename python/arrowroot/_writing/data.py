@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pyarrow as pa
 
 from arrowroot import _native
+from arrowroot._arrow.kinds import nullable_as
 from arrowroot._errors import InvalidRequestError
 from arrowroot._render import shown
 from arrowroot._writing import frames
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
+    from arrowroot._api.scan import Scan
+    from arrowroot._api.tree import Tree
     from arrowroot._writing.frames import FrameIndex
 
     IsAlike: TypeAlias = Callable[[pa.Schema, bool], bool]
@@ -53,6 +57,8 @@ class Part(NamedTuple):
     table: pa.Table | None = None
     #: Columns whose types say exactly what may be null, at every depth.
     exact: frozenset[str] = frozenset()
+    #: Columns by their names, nullable where values may be missing: their types say more.
+    stored: Mapping[str, pa.Field] = MappingProxyType({})
     #: Columns of libraries whose lists and texts always count by 64 bits: those of the file need not.
     wide: frozenset[str] = frozenset()
     #: True if that is all that was given, in memory.
@@ -175,7 +181,7 @@ def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | N
     if isinstance(data, pa.RecordBatchReader):
         return _of_batches(data.schema, data, where)
     if _is_of(data, "arrowroot._api.tree", "Tree"):
-        return _of_scan(with_types(with_counters((scan := data.scan()).schema, data), data), scan)
+        return _of_tree(data)
     if _is_of(data, "arrowroot._api.scan", "Scan"):
         # Its own iterator keeps the errors of reading what they are; a C stream would make them pyarrow's. The engine
         # has checked what it read, and nobody else has the memory.
@@ -220,9 +226,22 @@ def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | N
     return None
 
 
-def _of_scan(schema: pa.Schema, scan: Iterable[pa.RecordBatch]) -> Part:
+def _of_tree(tree: Tree) -> Part:
+    part = _of_scan((scan := tree.scan()).schema, scan)
+    # Types are those that columns have as they are stored; what is recorded of missing values comes back.
+    fields = [
+        nullable_as(one, part.stored[one.name]) if one.name in part.stored else one for one in part.schema
+    ]
+    typed = with_types(with_counters(pa.schema(fields, part.schema.metadata), tree), tree)
+    recorded = [nullable_as(one, of) for one, of in zip(typed, part.schema, strict=True)]
+    return part._replace(schema=pa.schema(recorded, typed.metadata))
+
+
+def _of_scan(schema: pa.Schema, scan: Scan) -> Part:
     # It knows of all entries what may be missing, also where the first ones miss nothing.
-    return Part(schema, iter(scan), is_arrow=True, exact=frozenset(schema.names))
+    stored = scan.stored_fields()
+    exact = frozenset(name for name in schema.names if name not in stored)
+    return Part(schema, iter(scan), is_arrow=True, exact=exact, stored=stored)
 
 
 def _of_table(

@@ -19,6 +19,7 @@ from arrowroot._arrow.kinds import (
     is_list,
     members_of,
     narrow,
+    nullable_as,
     stored_field,
     with_fields,
     within,
@@ -86,7 +87,9 @@ def inferred(schema: pa.Schema, part: Part, sample: pa.Table) -> pa.Schema:
         exact = field.name in part.exact
         kind = without_metadata(field.type) if exact else field.type
         kind = narrow(kind) if field.name in part.wide else kind
-        if exact:
+        if field.name in part.stored:
+            fields.append(nullable_as(field, part.stored[field.name]))
+        elif exact:
             fields.append(field.with_type(kind))
         else:
             chunks = sample.column(index).chunks
