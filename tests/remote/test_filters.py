@@ -138,56 +138,6 @@ def test_a_filter_costs_no_more_than_none(place, small_clusters, text, columns):
     assert n_after - n_between <= 1.1 * (n_between - n_before) + 8
 
 
-N_FILES, N_PER_FILE = 12, 3000
-
-
-@pytest.fixture(scope="module", params=["ttree", "rntuple"])
-def many(served, request):
-    """Write small files, each of a few clusters and with all values of u."""
-    names = []
-    for number in range(N_FILES):
-        part = numbers().slice(number * N_PER_FILE, N_PER_FILE)
-        names.append(f"many-{request.param}-{number}.root")
-        ar.write(f"{served / names[-1]}:Events", part, layout=request.param, compression="zstd:1", flush=1000)
-    return [served / name for name in names]
-
-
-@pytest.mark.parametrize(
-    ("text", "n_more"),
-    [
-        ("event >= 0", 2),
-        ("u < 0.25", 2),
-        # All of the first file, and nothing behind.
-        ("event < 3000", 2),
-        # Nothing of the first file, and all behind: those of the next stretch are asked twice.
-        ("event >= 4000", N_FILES),
-        ("u > 2", 2),
-    ],
-)
-def test_in_many_files_a_filter_costs_hardly_more_requests_than_none(served, many, text, n_more):
-    columns = ["u", "event", "lists", "x00", "x11"]
-    local = pa.concat_tables([ar.open(path)["Events"].to_arrow(columns, filter=text) for path in many])
-    with place_of("http", served) as place:
-        n_requests = []
-        for condition in (None, text):
-            n_before = len(place.requests())
-            urls = [place.url(path.name) for path in many]
-            table = ar.scan(urls, "Events", columns, filter=condition, **place.options).to_arrow()
-            n_requests.append(len(place.requests()) - n_before)
-    assert table.equals(local)
-    assert n_requests[1] <= n_requests[0] + n_more
-
-
-def test_in_many_files_on_a_disk_what_all_entries_pass_is_read_once(many):
-    scans = [ar.scan(many, "Events", filter=condition) for condition in (None, "event >= 0")]
-    tables = [pa.Table.from_batches(scan, scan.schema) for scan in scans]
-    assert tables[1].equals(tables[0])
-    # But for the first file.
-    assert scans[1].stats.read_calls <= scans[0].stats.read_calls + N_FILES // 2
-    few = ar.scan(many, "Events", filter="event % 1000 == 5").to_arrow()
-    assert few["event"].to_pylist() == list(range(5, N_FILES * N_PER_FILE, 1000))
-
-
 @pytest.mark.parametrize(
     ("layout", "text", "n_requests"),
     [

@@ -391,9 +391,7 @@ class Chain:
         sizes = self.tree.entry_bytes()
         partners = partial(self.with_partners, options=options)
         files = self.files_of(entries)
-        starts = [member.first_entry for member in self.members if member.num_entries]
-        of_trees = (self.cluster_of, files, None, starts)
-        return Filtered(condition, names, entries, self.num_entries, sizes, partners, *of_trees)
+        return Filtered(condition, names, entries, self.num_entries, sizes, partners, self.cluster_of, files)
 
 
 def cluster_of(tree: Tree, entry: int) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from arrowroot._passes.source import import_batch
 from arrowroot._sizes import parse_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     import numpy as np
     import numpy.typing as npt
@@ -60,9 +60,8 @@ class Filtered(NamedTuple):
     with_partners: takes columns and entries, and leaves out the entries that a friend among the columns lacks; returns
         the same object if there are none.
     files: the files that the entries are in; None: all files are open, or the entries are not in order.
-    aside: takes entries out of what is selected, before the other columns are read. It is not asked where stretches of
-        entries are looked at (:class:`FilteredSource`).
-    starts: the numbers of the first entries of trees that have some, where there are several.
+    aside: takes entries out of what is selected, before the other columns are read. It is not asked where each range
+        is a request.
     """
 
     condition: Filter
@@ -74,7 +73,6 @@ class Filtered(NamedTuple):
     cluster_of: Callable[[int], tuple[int, int]]
     files: Files | None = None
     aside: Callable[[Iterator[Evaluated]], Iterator[Evaluated]] | None = None
-    starts: Sequence[int] = ()
 
     @property
     def range(self) -> tuple[int, int] | None:
@@ -214,8 +212,7 @@ class FilteredSource:
     Where each range is a request, what is left out between others costs requests. There all is read at once, as if
     there were no filter, if the filter's columns alone would take about as long. Else the entries are looked at in
     stretches that end with clusters: once two passes over one would have taken as long as all at once, the next stretch
-    is read so, and asked for while the one before is looked at. So it is in a row of trees, wherever they are, as each
-    pass costs something for each of them: the first stretch is the first tree.
+    is read so, and asked for while the one before is looked at.
     """
 
     def __init__(self, make: Maker, filtered: Filtered, options: Options) -> None:
@@ -239,8 +236,7 @@ class FilteredSource:
         self._is_together = False
         #: The pass over the next stretch, if it is asked for already, when that began, and where the stretch ends.
         self._ahead: tuple[EnginePass, int, int] | None = None
-        is_in_stretches = self._first.max_ranges == 1 or len(filtered.starts) > 1
-        if self._rest and filtered.range is not None and is_in_stretches:
+        if self._rest and filtered.range is not None and self._first.max_ranges == 1:
             self._stretch = (0, 0)
             self._evaluations: Iterator[Evaluated] = iter(())
         else:
@@ -348,10 +344,10 @@ class FilteredSource:
         end = self._next_end(start, whole[0])
         if self._ahead:
             end, self._is_together = self._ahead[2], True
-        elif start == 0 and self._first.max_ranges == 1:
+        elif start == 0:
             self._is_together = self._takes_as_long(0, end)
             end = self._n_entries if self._is_together else end
-        elif start:
+        else:
             self._is_together = self._takes_as_long(*self._stretch)
         of_stretch = (whole[0] + start, whole[0] + end)
         self._is_together &= self._may_read(self._names, of_stretch)
@@ -372,8 +368,6 @@ class FilteredSource:
     def _next_end(self, start: int, first: int) -> int:
         """Return where a stretch ends, as a place among the entries to look at; ``first``: the first of these."""
         last = min(start + max(1, start * _GROWTH), self._n_entries) - 1
-        if not start and self._first.max_ranges != 1:
-            return max(1, self._tree_of(first)[1] - first)
         end = min(self._filtered.cluster_of(first + last)[1] - first, self._n_entries)
         # A short rest would be worth no stretch of its own.
         return self._n_entries if self._n_entries - end <= end - start else max(end, start + 1)
@@ -386,8 +380,10 @@ class FilteredSource:
         import numpy as np
 
         first = self._filtered.range[0] if self._filtered.range else 0
-        # A look at its last tree is enough: the others may be closed by now.
-        start = max(start, self._tree_of(first + end - 1)[0] - first)
+        if self._filtered.files:
+            # A look at its last file is enough: the others may be closed by now.
+            file = self._filtered.file_of(end - 1)
+            start = max(start, ([0, *self._filtered.files.first_entries][file]) - first)
         entries = (first + start, first + end)
         if not self._may_read(self._names, entries):
             return False
@@ -395,23 +391,12 @@ class FilteredSource:
         in_two: float = self._make(self._filtered.condition.columns, entries, self._options).line_bytes
         selected = np.concatenate([np.zeros(0, dtype=np.int64), *self._selected])
         selected = selected[slice(*np.searchsorted(selected, [start, end]))]
-        if self._first.max_ranges is None and len(selected) <= _DENSE * (end - start):
-            return False
         if in_two < at_once and len(selected):
             # An entry list would say it exactly, but an RNTuple reads pages to plan one.
             others = self._make(self._rest, entries, self._options)
             needed_bytes, all_bytes = others.needed_bytes(selected - start)
             in_two += others.line_bytes * needed_bytes / max(1, all_bytes)
         return in_two >= at_once
-
-    def _tree_of(self, entry: int) -> tuple[int, int]:
-        """Return the entries of the tree that has one, as far as they are looked at; all where there is one tree."""
-        begin, end = self._filtered.range or (0, self._n_entries)
-        if len(self._filtered.starts) > 1:
-            number = bisect_right(self._filtered.starts, entry)
-            begin = max(begin, self._filtered.starts[number - 1])
-            end = min([end, *self._filtered.starts[number : number + 1]])
-        return begin, end
 
     def _ask_ahead(self) -> None:
         """Ask for the next stretch as a whole, if the clusters that were looked at of this one say so."""
