@@ -23,7 +23,9 @@ FIELDS = ["number", "list", "text", "pairs", "shown", "n_list"]
 def merged(output, inputs, columns="strict"):
     """Merge files; return the output's path."""
     with ar.create(output) as file:
-        merger = _native.Merger(file.native, columns=columns, rules=[], rebasket=False, provenance=False)
+        merger = _native.Merger(
+            file.native, columns=columns, rules=[], rebasket=False, provenance=False, join=None
+        )
         for path in inputs:
             merger.add(Opening(*resolve([str(path)], {})).open())
         merger.finish()

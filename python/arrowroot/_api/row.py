@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 from arrowroot._api.chain import Chain, cluster_of
 from arrowroot._api.scan import shown
 from arrowroot._api.tree import Tree
-from arrowroot._arrow.kinds import nullable_in_either
 from arrowroot._errors import (
     InvalidRequestError,
     NoSuchColumnError,
@@ -348,6 +347,8 @@ class Row(Chain):
 
     def stored_fields(self) -> Mapping[str, pa.Field]:
         """Return columns by their names, nullable where any tree stores missing values; nothing if not all are open."""
+        from arrowroot._arrow.kinds import nullable_in_either
+
         trees = [member.kept for member in self.members]
         found: dict[str, pa.Field] = {}
         for tree in trees:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from arrowroot._api.column import Column
 from arrowroot._errors import UnsupportedError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from arrowroot import _native
     from arrowroot._select.objects import PhysicsObject
 
@@ -155,6 +155,8 @@ class TreeMetadata:
 
         A recorded schema may say of more columns that values may be missing, of which none is.
         """
+        import pyarrow as pa
+
         return pa.Schema._import_from_c_capsule(self._native.stored_schema())  # noqa: SLF001 - it has no other face
 
     @property
