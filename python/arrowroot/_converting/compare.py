@@ -115,6 +115,10 @@ def _plain(kind: pa.DataType) -> pa.DataType:
         return pa.map_(_plain(kind.key_type), _plain(kind.item_type))
     if is_of.is_fixed_size_list(kind):
         return pa.list_(_plain(kind.value_type), kind.list_size)
+    if is_of.is_list_view(kind):
+        return pa.list_view(_plain(kind.value_type))
+    if is_of.is_large_list_view(kind):
+        return pa.large_list_view(_plain(kind.value_type))
     if is_of.is_large_list(kind):
         return pa.large_list(_plain(kind.value_type))
     return pa.list_(_plain(kind.value_type)) if is_of.is_list(kind) else kind

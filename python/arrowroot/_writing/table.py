@@ -302,8 +302,12 @@ class TableWriter:
         return part if grouping is None else grouping.part(part, self.num_entries)
 
     def comes_back_as(self, schema: pa.Schema) -> None:
-        """Say the schema that reading gives, which may say of more columns that values may be missing."""
-        self._learning.recorded = schema
+        """Say the schema that reading gives, which may say of more columns that values may be missing.
+
+        Columns that become records come back as these are.
+        """
+        if self._grouping is None:
+            self._learning.recorded = schema
 
     def know_all(self, entries: pa.Table, known: Known = Known.ALL) -> None:
         """Take note of all entries before the first is written: they say which columns share a counter."""
