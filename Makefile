@@ -90,15 +90,17 @@ installed: $(VENV)/.laboratory
 .PHONY: quick
 quick: build $(VENV)/.dependencies ## what says in three minutes if a change is worth make test: no servers, no ROOT, no long tests
 	$(BIN)/ruff check --quiet $(PYTHON_CODE)
-	RUST_TEST_THREADS=$(RUST_TEST_THREADS) cargo test $(PROFILE) $(LOCKED) --quiet --workspace --exclude arrowroot-python --lib
+	RUST_TEST_THREADS=$(RUST_TEST_THREADS) cargo test $(PROFILE) $(LOCKED) --quiet --workspace --lib
 	$(BIN)/python $(PYTEST) --quick tests $(PYTEST_ARGS)
 
 .PHONY: lint
 lint: lint-python lint-rust ## formatting, clippy, ruff, mypy, import contracts
 
+# All of the workspace, though the extension has no tests: with other features than those that it was built with all crates would
+# be compiled anew.
 .PHONY: test-rust
 test-rust: build $(VENV)/.servers ## cargo test of the crates
-	RUST_TEST_THREADS=$(RUST_TEST_THREADS) cargo test $(PROFILE) $(LOCKED) --quiet --workspace --exclude arrowroot-python
+	RUST_TEST_THREADS=$(RUST_TEST_THREADS) cargo test $(PROFILE) $(LOCKED) --quiet --workspace
 
 .PHONY: test-python
 test-python: build $(VENV)/.dependencies $(VENV)/.root $(VENV)/.servers $(VENV)/.browser ## pytest

@@ -182,7 +182,7 @@ fn a_server_that_comes_back_is_found_again() {
     }
     let mut server = Server::start("");
     let content = server.with_file("f", 2_000_000, 12);
-    let source = open_xrootd_once(&server.url("f"), &hasty(), SPECULATION).unwrap().source;
+    let source = open_xrootd_once(&server.url("f"), &network(), SPECULATION).unwrap().source;
     server.kill();
     let error = read_ranges(&*source, &[(0, 10)]).unwrap_err();
     assert!(matches!(error, Error::Connection { .. }) && error.is_transient(), "{error:?}");
