@@ -284,7 +284,9 @@ def test_records_of_rntuples_are_read_by_their_members(conformance):
 def test_members_of_records_that_may_be_missing_are_columns(tmp_path):
     """What pyarrow's types are unless told otherwise: all may be null."""
     muons = [[{"pt": 1.5, "charge": 1}, {"pt": None, "charge": -1}], None, []]
-    ar.write(f"{tmp_path}/records.root:T", pa.table({"Muon": muons, "run": [1, 2, 3]}), layout="rntuple")
+    kind = pa.list_(pa.struct([("pt", pa.float64()), ("charge", pa.int64())]))
+    data = pa.table({"Muon": pa.array(muons, kind), "run": [1, 2, 3]})
+    ar.write(f"{tmp_path}/records.root:T", data, layout="rntuple")
     tree = ar.open(tmp_path / "records.root")["T"]
     assert [branch.path for branch in tree.branches] == ["Muon", "Muon.pt", "Muon.charge", "run"]
     assert tree.column_names == ["Muon", "run"]
