@@ -68,7 +68,7 @@ def test_rows_point_to_what_they_pointed_to(inputs, expected, rebasket):
         "metaData": ("first", None),
         **{f"DF_17/{tree}": ("concatenate", len(next(iter(frame[tree].values())))) for tree in frame},
     }
-    # What is no row has a number of its own for each directory, as rows with one number are one group.
+    # A number that is no row is another one for each directory, as rows with one number are one group.
     collisions = [row for (row,) in frame["O2track_iu"]["fIndexCollisions"]]
     none = [
         {row for row in collisions[first:end] if row < 0} for first, end in ((0, 400), (400, 470), (470, 479))

@@ -623,7 +623,7 @@ def test_aliases_of_trees_are_columns_of_data_sets_chains_and_friends(tmp_path):
     assert [part.to_table().to_pydict() for part in dataset.get_fragments()] == [expected]
     assert ar.dataset(one, "t").schema.names == ["x", "y"]
 
-    # Those of a friend go by its columns, whatever the main tree calls so.
+    # Aliases of a friend go by its columns, whatever the main tree calls so.
     tree = ar.open(other)["t"]
     tree.add_friend(ar.open(one)["t"], "f")
     tree.add_friend(ar.open(third)["t"], "g")

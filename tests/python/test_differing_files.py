@@ -295,7 +295,7 @@ def test_what_a_scan_says_may_be_missing_is_written_wherever_it_is_missing_first
         "items": [[1], [2], [None], []],
         "double": [[2], [4, 6], [], None],
     }
-    # What a file says goes along from it, too.
+    # Types that a file says go along from it, too.
     optional = pa.table({"n": pa.chunked_array([pa.array([1, 2]), pa.array([None, 3], pa.int64())])})
     ar.write(f"{tmp_path}/n.root:t", optional, layout=ar.Layout("rntuple", flush=2))
     ar.write(f"{tmp_path}/o.root:t", ar.open(f"{tmp_path}/n.root")["t"], layout=layout)

@@ -282,7 +282,7 @@ def test_records_of_rntuples_are_read_by_their_members(conformance):
 
 
 def test_members_of_records_that_may_be_missing_are_columns(tmp_path):
-    """What pyarrow's types are unless told otherwise: all may be null."""
+    """All may be null, as pyarrow's types have it unless told otherwise."""
     muons = [[{"pt": 1.5, "charge": 1}, {"pt": None, "charge": -1}], None, []]
     kind = pa.list_(pa.struct([("pt", pa.float64()), ("charge", pa.int64())]))
     data = pa.table({"Muon": pa.array(muons, kind), "run": [1, 2, 3]})

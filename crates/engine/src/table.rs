@@ -204,14 +204,14 @@ pub trait Table: Send + Sync {
 /// The metadata of a table, as its format has them.
 #[derive(Debug, Clone)]
 pub enum Physical<'t> {
-    /// The clusters of a tree.
+    /// The metadata of a tree.
     Tree {
         /// Its record.
         record: &'t TreeRecord,
         /// The bytes that this is in, which know the baskets of a branch.
         object_data: &'t [u8],
     },
-    /// The clusters of an RNTuple.
+    /// The metadata of an RNTuple.
     Ntuple {
         /// Fields and columns.
         schema: &'t NtupleSchema,

@@ -221,5 +221,5 @@ def _print_next(summary: Summary, db: str | None) -> None:
     print("\nWhat to do next:")
     if axis := axis_to_compare([summary_of(result) for result in summary.results]):
         print(f"  arrowroot lab compare --by {axis}{database}")
-    # What failed is looked at first; pages are for what there is to show.
+    # Failures are looked at first; pages are for what there is to show.
     print(f"  arrowroot lab {'show --overview' if summary.has_failed else 'publish pages/'}{database}")

@@ -107,7 +107,7 @@ class _Turn(NamedTuple):
 
 
 class _InOrder(NamedTuple):
-    """What stands beside each other of two results of a run: a column for each metric."""
+    """Samples that stand beside each other of two results of a run: a column for each metric."""
 
     run: str
     turns: Sequence[int]
@@ -137,7 +137,7 @@ class _InOrder(NamedTuple):
 
 
 class _ByTurns(NamedTuple):
-    """What stands beside each other of the results of a run, whatever they have of its turns."""
+    """Samples that stand beside each other of the results of a run, whatever they have of its turns."""
 
     run: str
     #: Turn; the values of the only sample of each side, nothing if it has several; if these two have no noise; and what

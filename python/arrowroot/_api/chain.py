@@ -365,7 +365,7 @@ class Chain:
                 error.args = (f"{error.args[0]}; {what}", *error.args[1:])
             raise
 
-    def other_with_alias(self, name: str) -> str | None:  # noqa: ARG002 - of a row
+    def other_with_alias(self, name: str) -> str | None:  # noqa: ARG002 - a row of files uses it
         """Return the first of the other files whose tree records an alias; None: none does."""
         return None
 

@@ -87,7 +87,7 @@ def outputs_of(
             choose(choice._replace(columns=leaving_out.unknown))  # raises
         return leaving_out.of(named.in_order([]))
     stored = choice._replace(columns=[*wanted, *leaving_out.stored] or None)
-    # What is computed takes the place of the column of its name.
+    # A computed column takes the place of the stored one of its name.
     accepts = name_filter(choice.filter_name) if choice.filter_name is not None else lambda *_: True
     computed: Mapping[str, Expression] = (
         named.computed
@@ -183,7 +183,7 @@ class _Named:
         except (FilterError, NoSuchColumnError):
             # Texts in which nothing is known, and lists and patterns in one text, are no expressions that went wrong.
             known = {word for word in words if self._scope.is_column(word)}
-            # What is in parentheses is one, and no pattern.
+            # A text in parentheses is one, and no pattern.
             if (known and not for_column(text, known)) or (text.startswith("(") and text.endswith(")")):
                 raise
             return {}

@@ -129,7 +129,7 @@ class WithFriends(Chain):
 
     @property
     def aliases(self) -> Mapping[str, Alias]:
-        """Those of the main chain, and those of friends behind their own aliases."""
+        """The aliases of the main chain, and those of friends behind their own aliases."""
         from arrowroot._expressions.scope import Alias
 
         of_friends = {

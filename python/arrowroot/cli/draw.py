@@ -158,7 +158,7 @@ def _ends(scan: arrowroot.Scan, url: str) -> list[tuple[float, float, bool]]:
             while pa.types.is_nested(column.type):
                 column = column.flatten()  # noqa: PLW2901 - the items of a list, in lists too
             if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-                column = column.cast(pa.uint8())  # noqa: PLW2901 - truth values
+                column = column.cast(pa.uint8())  # noqa: PLW2901 - truth values, as numbers that have ends
             if pa.types.is_integer(column.type):
                 integers.add(name)
             ends = pc.min_max(column.filter(pc.is_finite(column))).as_py()

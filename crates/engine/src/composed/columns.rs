@@ -170,7 +170,11 @@ impl Composed {
             // Members follow the field that they are in.
             match ntuple.place(*id).depth {
                 0 => around = numbers.get(id).copied(),
-                _ => columns.get_mut(around.unwrap_or(usize::MAX)).map_or((), |column| column.members.push(*id)),
+                _ => {
+                    if let Some(column) = around.and_then(|number| columns.get_mut(number)) {
+                        column.members.push(*id);
+                    }
+                }
             }
             around.is_none()
         });

@@ -44,7 +44,7 @@ struct ComposedColumn {
     data_type: DataType,
     /// The branches or fields of the table that hold it.
     parts: Vec<ColumnId>,
-    /// What is inside of its field. Depth first.
+    /// The members inside of its field. Depth first.
     members: Vec<ColumnId>,
 }
 

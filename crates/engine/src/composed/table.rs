@@ -43,7 +43,7 @@ impl Composed {
         stored.as_ref() != Some(column.stored.data_type())
     }
 
-    /// What can be read inside of a column by its path: nothing where that is not the column's name, or the form another.
+    /// The members of a column that can be read by their paths: none where its path is not its name, or the form another.
     fn members_of<'c>(&self, column: &'c ComposedColumn) -> &'c [ColumnId] {
         let is_named = |&part: &ColumnId| self.inner.place(part).path == column.field.name();
         let is_seen = !column.members.is_empty() && column.parts.iter().all(is_named) && !self.has_other_form(column);

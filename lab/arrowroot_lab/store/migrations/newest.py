@@ -23,7 +23,7 @@ def renew(connection: sa.Connection, *, is_counted: bool = True) -> None:
     connection.execute(sa.text("DELETE FROM newest"))
     connection.execute(
         sa.text(
-            f"INSERT INTO newest ({names}) SELECT {names} FROM ("  # noqa: S608 - names of ours
+            f"INSERT INTO newest ({names}) SELECT {names} FROM ("  # noqa: S608 - names of columns, written here, and no input
             f"SELECT series_id, version, campaign, id AS result_id, created_at, uuid, row_number() OVER ({_OF_EACH} "
             f"ORDER BY created_at DESC, uuid DESC) AS place{told} FROM result) AS ranked WHERE place = 1"
         )
