@@ -172,6 +172,7 @@ def make_behind_empty() -> None:
             tree.Fill()
         tree.Write()
         file.Close()
+        listed.Clear("nodelete")  # or else it looks at what Python may have deleted, and crashes now and then
 
 
 def forgets_objects(path: str) -> list[bool]:
