@@ -2,6 +2,8 @@
 
 import os
 
+from .again import Again
+
 # ROOT's interpreter compiles what runs once, for a moment: to optimise it takes longer than it saves.
 os.environ.setdefault("EXTRA_CLING_ARGS", "-O0")
 # The terminal's width is not that of what tests read: workers of pytest-xdist have one of 80.
@@ -37,12 +39,19 @@ _OWN = {
 
 
 def pytest_addoption(parser):
-    """Have pytest know ``--quick``, ``--long`` and ``--oldest``."""
+    """Have pytest know ``--quick``, ``--alone``, ``--long`` and ``--oldest``."""
     parser.addoption("--quick", action="store_true", help="leave out what takes long: servers, ROOT, soaks")
+    parser.addoption("--alone", action="store_true", help="what fails is not asked once more, as it is in CI")
     parser.addoption("--long", action="store_true", help="with the tests that are marked as long")
     parser.addoption(
         "--oldest", action="store_true", help="leave out what other versions of packages do not change"
     )
+
+
+def pytest_configure(config):
+    """Have what fails in CI asked once more."""
+    if os.environ.get("CI") and not hasattr(config, "workerinput") and not config.getoption("--alone"):
+        config.pluginmanager.register(Again())
 
 
 def pytest_ignore_collect(collection_path, config):
