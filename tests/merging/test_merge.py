@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -86,6 +87,60 @@ def test_outputs_of_a_size_follow_each_other(inputs, tmp_path):
     assert [output.n_inputs for output in report.outputs] == [1, 1, 1]
     names = ["out.root", "out_1.root", "out_2.root"]
     assert [values(tmp_path / name) for name in names] == [values(path) for path in inputs]
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+def test_outputs_of_a_size_have_the_same_columns_unless_union_is_asked_for(tmp_path, layout):
+    x = np.arange(5, dtype=np.float32)
+    tables = [{"x": x}, {"x": x, "more": x}, {"x": x.astype(np.float64)}]
+    for number, table in enumerate(tables):
+        ar.write(f"{tmp_path}/in{number}.root:t", table, layout=layout)
+    first, more, wide = (tmp_path / f"in{number}.root" for number in range(3))
+    out = tmp_path / "out.root"
+    for columns in ("strict", "first"):
+        with pytest.raises(
+            ar.SchemaMismatchError, match=r"column more is float, and in .*out.root not there"
+        ):
+            ar.merge(out, [first, more], columns=columns, max_size=100)
+        with pytest.raises(
+            ar.SchemaMismatchError, match=r"out_2.root: t: column x is double, and in .*out.root float"
+        ):
+            ar.merge(out, [first, first, wide], columns=columns, max_size=100)
+    assert not list(tmp_path.glob("out*"))
+    ar.merge(out, [first, more], columns="union", max_size=100)
+    assert ar.open(tmp_path / "out_1.root")["t"].to_arrow().column_names == ["x", "more"]
+
+
+def test_outputs_of_a_longer_merge_before_are_named(inputs, tmp_path):
+    for _ in range(2):
+        ended = run_here("merge", "out.root", "in?.root", "--max-size", "400B", cwd=tmp_path)
+        assert ended.returncode == 0
+        assert "stays" not in ended.stderr
+    ended = run_here("merge", "out.root", "in0.root", "--max-size", "400B", cwd=tmp_path)
+    assert re.findall("arrowroot: (.*) was there before and stays", ended.stderr) == [
+        "out_1.root",
+        "out_2.root",
+    ]
+    assert "stays" not in run_here("merge", "out.root", "in0.root", cwd=tmp_path).stderr
+    assert len(inputs) == 3
+
+
+def test_an_object_whose_path_is_a_directory_elsewhere_names_the_input(tmp_path):
+    """ROOT has one key of a name for both."""
+    for name, path in (("a", "o"), ("b", "o/deep/t")):
+        with ar.create(tmp_path / f"{name}.root") as file:
+            file[path] = "text"
+    paths = [tmp_path / "a.root", tmp_path / "b.root"]
+    for inputs in (paths, paths[::-1]):
+        with pytest.raises(
+            ar.SchemaMismatchError, match=rf"{inputs[1]}: o: an object .* a directory .* rule drop"
+        ):
+            ar.merge(tmp_path / "out.root", inputs)
+    report = ar.merge(tmp_path / "out.root", [*paths, paths[0]], rules={"o": "drop"})
+    assert [one.path for one in report.objects] == ["o/deep/t"]
+    report = ar.merge(tmp_path / "out.root", [paths[0], paths[1]], on_bad_input="skip")
+    assert [one.path for one in report.left_out] == [str(paths[1])]
+    assert list(ar.open(tmp_path / "out.root").keys()) == ["o"]
 
 
 def test_the_same_inputs_make_the_same_bytes(inputs, tmp_path):

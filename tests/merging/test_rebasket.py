@@ -138,3 +138,6 @@ def test_the_command_says_what_it_would_save(small, tmp_path):
     assert len(small) == N_FILES
     said = run_here("merge", "out.root", "small*.root", "--rebasket", "--verify", cwd=tmp_path)
     assert (said.returncode, "--rebasket makes" in said.stderr) == (0, False)
+    # The columns of all files together have not so many bytes.
+    assert "what can be put together has been" in said.stderr
+    assert "copied" not in said.stdout

@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 
 import arrowroot as ar
@@ -68,6 +69,23 @@ def test_the_command_takes_what_the_function_does(tmp_path, tables):
         read(tmp_path / "m.root", "Mu").num_rows
         == chosen(tables, lambda e: e["event"] in (7, 60, 20_060) and e["nMuon"]).num_rows
     )
+
+
+def test_numbers_of_listed_events_have_64_bits(tmp_path):
+    numbers = pa.array([2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1], pa.uint64())
+    ones = pa.array([1] * len(numbers), pa.uint32())
+    ar.write(f"{tmp_path}/a.root:Events", {"run": ones, "luminosityBlock": ones, "event": numbers})
+    (tmp_path / "events.txt").write_text(f"1:1:{2**63 + 1}\n1:1:{2**64 - 1}\n{'0' * 5000}1:1:{2**64 - 2}\n")
+    done = run_here("skim", "a.root", "o.root", "--pick", "events.txt", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"1 of 3 events is not there: (1, 1, {2**64 - 2})" in done.stderr
+    assert read(tmp_path / "o.root")["event"].to_pylist() == [2**63 + 1, 2**64 - 1]
+    for number in (str(2**64), "9" * 5000):
+        (tmp_path / "events.txt").write_text(f"1:1:7\n1:1:{number}\n")
+        done = run_here("skim", "a.root", "o.root", "--pick", "events.txt", cwd=tmp_path)
+        assert done.returncode == 2
+        assert "events.txt: line 2:" in done.stderr
+        assert "they are below 2^64" in done.stderr
 
 
 @pytest.mark.usefixtures("tables")

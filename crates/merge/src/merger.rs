@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use ahash::{HashMap, HashMapExt};
+use ahash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use arrowroot::format::container::Key;
+use arrowroot::format::rntuple::ANCHOR_CLASS;
 use arrowroot::storage::{coalesce, limits_for};
 use arrowroot::{File, FileKey};
 use arrowroot_file::{format_error, read_ranges};
@@ -89,6 +90,14 @@ enum Kind {
 impl Kind {
     fn is_table(&self) -> bool {
         matches!(self, Kind::Tree | Kind::Ntuple)
+    }
+
+    fn class_name(&self) -> &str {
+        match self {
+            Kind::Tree => "TTree",
+            Kind::Ntuple => ANCHOR_CLASS,
+            Kind::Other(class) => class,
+        }
     }
 }
 
@@ -281,10 +290,10 @@ impl Merger {
             };
             let known = &mut self.objects[object];
             if known.kind != kind {
-                let class = &key.key.class_name;
+                let (class, before) = (&key.key.class_name, known.kind.class_name());
                 return mismatch(
                     path,
-                    format!("a {class}, which it is in no input before: leave it out by the rule drop"),
+                    format!("a {class}, and a {before} in the inputs before: leave it out by the rule drop"),
                 );
             }
             if known.seen_behind.replace(self.n_inputs) == Some(self.n_inputs)
@@ -295,9 +304,32 @@ impl Merger {
             taken.push(Taken { key: index, object });
         }
         self.check_origins(keys, &taken)?;
+        self.check_directories(input)?;
         // In the order of the objects, as they are read by several threads.
         taken.sort_by_key(|one| one.object);
         Ok(Roster { keys: keys.to_vec(), taken, processes })
+    }
+
+    /// Refuses an object whose path a directory of another input has.
+    fn check_directories(&self, input: &File) -> Result<()> {
+        let mut directories = HashSet::new();
+        for mut path in self.by_path.keys().map(String::as_str) {
+            while let Some((directory, _)) = path.rsplit_once('/')
+                && directories.insert(directory)
+            {
+                path = directory;
+            }
+        }
+        match self.by_path.keys().filter(|path| directories.contains(path.as_str())).min() {
+            Some(path) => Err(Error::Mismatch {
+                url: input.url().to_owned(),
+                path: path.clone(),
+                what: "an object here or in the inputs before, and a directory in others: leave the object out by the rule \
+                       drop"
+                    .to_owned(),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a tree whose name those of origins have.

@@ -10,6 +10,7 @@ from arrowroot import _native
 from arrowroot._arguments import takes
 from arrowroot._errors import ArrowrootError, InvalidRequestError
 from arrowroot._merging.inputs import listed, opened, openings, refuse_output
+from arrowroot._merging.outputs import SameColumns, path_of_part
 from arrowroot._merging.rows import UniqueRows
 from arrowroot._progress import LONG_S, Progress
 from arrowroot._render import without_secrets
@@ -128,6 +129,7 @@ def merge(
     on_bad_input: "skip" leaves out inputs that cannot be read, are not whole, or do not fit to those before, and
         reports them.
     max_size: bytes from which on another output is begun, behind the input that passes them: out.root, out_1.root, ...
+        "strict" and "first" hold for all of them together; by "union" each has the columns of its own inputs.
     open_files: at most so many inputs are open at a time.
     reproducible: the same bytes on any day: no UUID, no dates.
     rebasket: baskets of less than 4 kB are unpacked and put together to larger ones; others are copied as they are.
@@ -290,8 +292,12 @@ class _Merging:
             self._end()
         if not self._written:
             raise InvalidRequestError("no input can be merged: " + str(self._left_out[0].error))
+        same = SameColumns(self._request.columns)
         for file, inputs, report in self._written:
             path = file.complete()
+            if len(self._written) > 1 and self._request.columns != "union":
+                tables = [one["path"] for one in report["objects"] if one["n_entries"] is not None]
+                same.check(file.path, path, tables)
             if check is not None:
                 check(path, inputs, [_object_of(one) for one in report["objects"]])
         outputs = []
@@ -308,9 +314,7 @@ class _Merging:
         return MergeReport(tuple(outputs), tuple(self._left_out), tuple(patterns))
 
     def _begin(self) -> _native.Merger:
-        number = len(self._written)
-        stem, suffix = os.path.splitext(self._request.output)  # noqa: PTH122 - text
-        path = f"{stem}_{number}{suffix}" if number else self._request.output
+        path = path_of_part(self._request.output, len(self._written))
         refuse_output(self._request.inputs, path)
         self._file = create(path, reproducible=self._request.reproducible)
         self._unpublished.callback(self._file.abort)

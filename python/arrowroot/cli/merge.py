@@ -10,6 +10,7 @@ import arrowroot
 from arrowroot import ArrowrootError, CorruptFileError, InvalidRequestError
 from arrowroot._converting import compare
 from arrowroot._merging.merge import BadInputError, merged, request_of
+from arrowroot._merging.outputs import left_over
 from arrowroot._merging.rows import unseen
 from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
@@ -58,10 +59,15 @@ def run(options: argparse.Namespace) -> int:
 
         print(json.dumps(_document(report, is_verified=options.verify), indent=2))
     else:
-        _say(report)
+        _say(report, rebaskets=request.rebasket)
     for pattern in report.unused_rules:
         option = "--rule" if pattern in rules else "--join"
         print(f"arrowroot: {option} {printable(pattern)}: no object has this name or path", file=sys.stderr)
+    for path in left_over(request.output, len(report.outputs)) if request.max_size is not None else ():
+        print(
+            f"arrowroot: {printable(path)} was there before and stays: it is no part of this merging",
+            file=sys.stderr,
+        )
     for name in more_than_once(request.inputs):
         print(
             f"arrowroot: {printable(without_secrets(name))} is among the inputs more than once",
@@ -174,7 +180,7 @@ def _document(report: MergeReport, *, is_verified: bool) -> dict[str, Any]:
     }
 
 
-def _say(report: MergeReport) -> None:
+def _say(report: MergeReport, *, rebaskets: bool) -> None:
     for output in report.outputs:
         print(
             f"{printable(without_secrets(output.path))}: {counted(output.n_inputs, 'file')}, "
@@ -183,11 +189,11 @@ def _say(report: MergeReport) -> None:
         tables = [one for one in output.objects if one.num_entries is not None]
         width = max((len(one.path) for one in tables), default=0)
         for one in tables:
-            pieces = counted(one.n_baskets, _piece(one))
+            is_copied = not (rebaskets and _piece(one) == "basket")
+            pieces = counted(one.n_baskets, _piece(one)) + (" copied" if is_copied else "")
             print(
                 f"  {printable(one.path).ljust(width)}  {counted(one.num_entries or 0, 'entry', 'entries')} of "
-                f"{counted(one.n_inputs, 'file')}, "
-                + ("each row once" if one.rule == "unique" else f"{pieces} copied")
+                f"{counted(one.n_inputs, 'file')}, {'each row once' if one.rule == 'unique' else pieces}"
             )
         others: dict[str, int] = {}
         for one in output.objects:
@@ -200,7 +206,9 @@ def _say(report: MergeReport) -> None:
                 print(f"arrowroot: {printable(one.path)}: {printable(note)}", file=sys.stderr)
             if one.n_small_baskets:
                 saving = ""
-                if one.n_if_rebasketed < one.n_baskets:
+                if rebaskets and _piece(one) == "basket":
+                    saving = "; what can be put together has been"
+                elif one.n_if_rebasketed < one.n_baskets:
                     saving = f"; --rebasket makes {one.n_if_rebasketed} of them, about"
                 print(
                     f"arrowroot: {printable(one.path)}: {counted(one.n_small_baskets, _piece(one))} of {one.n_baskets} "

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _STYLE = ("layout", "compression", "flush", "basket_size", "page_size")
 #: Numbers of an event in a list: run, block, event.
 _N_IDS = (2, 3)
+#: Digits of 2^64.
+_N_DIGITS = 20
 
 
 def run(options: argparse.Namespace) -> int:
@@ -170,7 +172,14 @@ def _events_of(path: str) -> EventList:
             raise InvalidRequestError(
                 f"{path}: line {number}: expected run:lumi:event, got {line.strip()[:80]!r}"
             )
-        ids.append([parse_digits(word) for word in words])
+        digits = [word.lstrip("0") or "0" for word in words]
+        # Python reads no thousands of digits.
+        beyond = next((word for word in digits if len(word) > _N_DIGITS or int(word) >= 2**64), None)
+        if beyond is not None:
+            raise InvalidRequestError(
+                f"{path}: line {number}: {beyond[:80]} is no number of a run, a lumi or an event: they are below 2^64"
+            )
+        ids.append([int(word) for word in digits])
     return EventList(ids, missing="warn")
 
 
