@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from arrowroot import InvalidRequestError
 from arrowroot._render import shown
@@ -30,6 +30,15 @@ OBJECT_HELP = (
     "a ROOT file or URL, and an object in it after a colon: run7.root:h_pt, run7.root:dir/h_pt;2. "
     f"{_SPLIT_HELP}. {_OPTION_HELP}"
 )
+
+
+class Command(NamedTuple):
+    """A command: its help, the line about it among all commands, and the function that gives its parser the options."""
+
+    name: str
+    description: str
+    summary: str
+    add_options: Callable[[argparse.ArgumentParser], None]
 
 
 def add_columns(command: argparse.ArgumentParser, what: str, *, single: bool = False) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 import arrowroot
@@ -15,6 +16,7 @@ from arrowroot.cli.arguments import (
     JSON_HELP,
     OBJECT_HELP,
     URL_HELP,
+    Command,
     add_columns,
     add_define,
     add_filter,
@@ -178,47 +180,36 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
+def parser(only: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of the whole command line, or of one command: to make all options takes long."""
     top = Parser(prog="arrowroot", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=_Help)
     top.add_argument("-V", "--version", action=_Version, nargs=0, help="show version and commit")
     every = Parser(add_help=False)
     every.add_argument("--debug", action="store_true", help="show tracebacks (as does ARROWROOT_DEBUG=1)")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-
-    def add(name: str, description: str, summary: str) -> argparse.ArgumentParser:
-        return commands.add_parser(
-            name, parents=[every], description=description, formatter_class=_Help, help=summary
+    for name, description, summary, add_options in COMMANDS:
+        if only in (None, name):
+            command = commands.add_parser(
+                name, parents=[every], description=description, formatter_class=_Help, help=summary
+            )
+            add_options(command)
+    if only is None:
+        # It is a package of its own, whose command is looked for before anything is parsed here.
+        commands.add_parser(
+            "lab", help="the laboratory: the same tests over many storages and engines", add_help=False
         )
-
-    _ls(add("ls", _LS, "what is in a file"))
-    _head(add("head", _HEAD, "the first entries of a tree"), "first")
-    _head(add("tail", _TAIL, "the last entries of a tree"), "last")
-    _show(add("show", _SHOW, "a histogram, graph or other object"))
-    _perf(add("perf", _PERF, "read a tree and report the cost"))
-    _index(add("index", _INDEX, "the ids of all events of many trees"))
-    _config(add("config", _CONFIG, "the options of the storage in force"))
-    parser_write.add_commands(add)
-    parser_skim.add_commands(add)
-    parser_study.add_commands(add)
-    completion = add("completion", _COMPLETION, "Tab for bash, zsh and fish")
-    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
-    # It is a package of its own, whose command is looked for before anything is parsed here.
-    commands.add_parser(
-        "lab", help="the laboratory: the same tests over many storages and engines", add_help=False
-    )
     return top
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return what was typed, as a command. What nobody knows is answered with what was meant, in one line."""
-    whole = parser()
-    commands = commands_of(whole)
     words = list(arguments)
+    first = words[0] if words else ""
+    whole = parser(_command_of(words))
+    commands = commands_of(whole)
     if not words:
         whole.print_help()
         whole.exit()
-    first = words[0]
     known = list(whole._option_string_actions)  # noqa: SLF001 - argparse says it nowhere else
     if first.startswith("-") and not any(option.startswith(first) for option in known):
         answer = without_secrets(for_option(words, known, commands))
@@ -247,6 +238,16 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         command.exit(EXIT_USAGE, f"arrowroot: {without_secrets(for_rest(command, unknown, words))}\n")
     options.words = words
     return options
+
+
+def _command_of(words: Sequence[str]) -> str | None:
+    """Return the command that is typed, also that of a file alone; None if all are needed to say what was meant."""
+    names = [command.name for command in COMMANDS]
+    first, second = [*words, "", ""][:2]
+    if first in names:
+        return first
+    is_file = looks_like_file(first) and "->" not in first and second not in names
+    return "ls" if is_file and not first.startswith("-") else None
 
 
 def commands_of(whole: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
@@ -383,3 +384,22 @@ def _config(config: argparse.ArgumentParser) -> None:
     config.add_argument("url", metavar="URL", nargs="?", help="show what holds for this one")
     config.add_argument("--json", action="store_true", help="as JSON")
     add_storage(config)
+
+
+def _completion(completion: argparse.ArgumentParser) -> None:
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
+
+
+COMMANDS = (
+    Command("ls", _LS, "what is in a file", _ls),
+    Command("head", _HEAD, "the first entries of a tree", partial(_head, which="first")),
+    Command("tail", _TAIL, "the last entries of a tree", partial(_head, which="last")),
+    Command("show", _SHOW, "a histogram, graph or other object", _show),
+    Command("perf", _PERF, "read a tree and report the cost", _perf),
+    Command("index", _INDEX, "the ids of all events of many trees", _index),
+    Command("config", _CONFIG, "the options of the storage in force", _config),
+    *parser_write.COMMANDS,
+    *parser_skim.COMMANDS,
+    *parser_study.COMMANDS,
+    Command("completion", _COMPLETION, "Tab for bash, zsh and fish", _completion),
+)

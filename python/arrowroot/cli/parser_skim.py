@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from arrowroot.cli.arguments import add_columns, add_define, add_filter, add_storage, positive
+from arrowroot.cli.arguments import Command, add_columns, add_define, add_filter, add_storage, positive
 from arrowroot.cli.parser_write import add_checks, add_entries, add_style
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _DRAW = """\
 Fills a histogram of an expression, or of two, and draws it with characters; --plot makes a picture. Of lists every
@@ -44,10 +40,7 @@ examples:
 """
 
 
-def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
-    """Add the commands; ``add`` takes name, description and summary."""
-    _draw(add("draw", _DRAW, "a histogram of expressions"))
-    skim = add("skim", _SKIM, "chosen entries and columns of many files, in one pass")
+def _skim(skim: argparse.ArgumentParser) -> None:
     skim.add_argument(
         "files",
         metavar="IN[:TREE]... OUT[:TREE]",
@@ -174,3 +167,9 @@ def _output(text: str) -> tuple[str, str | None]:
     if not place.strip():
         raise argparse.ArgumentTypeError(f"{text!r} names no file, as 'muons.root=nMuon > 0' does")
     return place.strip(), condition.strip() or None if equals else None
+
+
+COMMANDS = (
+    Command("draw", _DRAW, "a histogram of expressions", _draw),
+    Command("skim", _SKIM, "chosen entries and columns of many files, in one pass", _skim),
+)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from arrowroot.cli.arguments import (
     JSON_HELP,
     URL_HELP,
+    Command,
     add_columns,
     add_storage,
     budget,
@@ -20,7 +21,6 @@ from arrowroot.cli.arguments import (
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
 _LAYOUT = """\
 Shows how a tree or RNTuple lies in its file, from metadata alone: its clusters, its baskets or pages, how far apart
@@ -100,9 +100,7 @@ examples:
 """
 
 
-def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
-    """Add the commands of this module; ``add`` takes name, description and summary."""
-    layout = add("layout", _LAYOUT, "how a tree lies in its file")
+def _layout(layout: argparse.ArgumentParser) -> None:
     layout.add_argument("urls", metavar="URL[:TREE]", nargs="+", help=URL_HELP)
     add_columns(layout, "show only these, and what is inside of them")
     layout.add_argument(
@@ -115,13 +113,15 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     layout.add_argument("--json", action="store_true", help=JSON_HELP)
     add_storage(layout)
 
-    fjr = add("fjr", _FJR, "read a CMS framework job report")
+
+def _fjr(fjr: argparse.ArgumentParser) -> None:
     fjr.add_argument(
         "file", metavar="FILE", help="a job report, or a log with storage-timing-summaries in it"
     )
     fjr.add_argument("--json", action="store_true", help="as JSON")
 
-    stalls = add("stalls", _STALLS, "who waited for the output, as table and picture")
+
+def _stalls(stalls: argparse.ArgumentParser) -> None:
     stalls.add_argument("file", metavar="FILE", help="stalls of arrowroot, StallMonitor or Tracer")
     stalls.add_argument(
         "--threshold",
@@ -141,7 +141,8 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
         "--intervals", action="store_true", help="with --json: what each stream does when, too"
     )
 
-    model = add("model", _MODEL, "predict the time of a job's reads")
+
+def _model(model: argparse.ArgumentParser) -> None:
     model.add_argument("files", metavar="FILE", nargs="+", help="job reports, or traces (.parquet, .arrow)")
     _add_network(model)
     for name, what in (("reads", "operations"), ("megabytes", "megabytes")):
@@ -154,7 +155,8 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
         )
     model.add_argument("--json", action="store_true", help="as JSON")
 
-    replay = add("replay", _REPLAY, "replay a trace under other strategies")
+
+def _replay(replay: argparse.ArgumentParser) -> None:
     replay.add_argument("trace", metavar="TRACE", help="of arrowroot perf --trace: .parquet or .arrow")
     replay.add_argument(
         "--strategy",
@@ -212,7 +214,8 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     replay.add_argument("--json", action="store_true", help="as JSON")
     add_storage(replay, with_strategy=False)
 
-    tune = add("tune", _TUNE, "find the best strategy for a file where it is")
+
+def _tune(tune: argparse.ArgumentParser) -> None:
     tune.add_argument("urls", metavar="URL[:TREE]", nargs="+", help=URL_HELP)
     add_columns(tune, "read only these columns")
     tune.add_argument(
@@ -228,7 +231,8 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     tune.add_argument("--json", action="store_true", help=JSON_HELP)
     add_storage(tune, with_strategy=False)
 
-    stress = add("stress", _STRESS, "one number: how fast this machine and this version are")
+
+def _stress(stress: argparse.ArgumentParser) -> None:
     reference = stress.add_mutually_exclusive_group()
     reference.add_argument(
         "--reference", metavar="FILE", help="compare with this one (default: arrowroot's own)"
@@ -244,3 +248,14 @@ def _add_network(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--bandwidth", metavar="RATE", type=rate, default=12e6, help="of all together (default: 12MB/s)"
     )
+
+
+COMMANDS = (
+    Command("layout", _LAYOUT, "how a tree lies in its file", _layout),
+    Command("fjr", _FJR, "read a CMS framework job report", _fjr),
+    Command("stalls", _STALLS, "who waited for the output, as table and picture", _stalls),
+    Command("model", _MODEL, "predict the time of a job's reads", _model),
+    Command("replay", _REPLAY, "replay a trace under other strategies", _replay),
+    Command("tune", _TUNE, "find the best strategy for a file where it is", _tune),
+    Command("stress", _STRESS, "one number: how fast this machine and this version are", _stress),
+)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from arrowroot._sizes import parse_size
 from arrowroot.cli.arguments import (
+    Command,
     add_columns,
     add_define,
     add_filter,
@@ -17,9 +17,6 @@ from arrowroot.cli.arguments import (
     name_and_value,
     positive,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _CONVERT = """\
 Converts trees and RNTuples to Parquet and Arrow IPC, these to a ROOT file or each other, and all to CSV and JSON lines.
@@ -74,9 +71,7 @@ examples:
 """
 
 
-def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
-    """Add the commands of this module; ``add`` takes name, description and summary."""
-    convert = add("convert", _CONVERT, "between ROOT and Parquet or Arrow IPC; to CSV and JSON lines")
+def _convert(convert: argparse.ArgumentParser) -> None:
     convert.add_argument("input", metavar="IN[:TREE]", help="a ROOT file or URL, a Parquet or an Arrow file")
     convert.add_argument(
         "output",
@@ -96,8 +91,9 @@ def add_commands(add: Callable[[str, str, str], argparse.ArgumentParser]) -> Non
     add_checks(convert)
     add_style(convert, "ROOT's: 101 for trees, 505 for RNTuples; zstd for other formats", "ROOT's")
     add_storage(convert)
-    _merge(add("merge", _MERGE, "many files into one, without compressing anew"))
-    sample = add("sample", _SAMPLE, "make a file of simulated events")
+
+
+def _sample(sample: argparse.ArgumentParser) -> None:
     sample.add_argument("kind", metavar="KIND", help="nanoaod, d3pd or aod")
     sample.add_argument("output", metavar="OUT[:TREE]", help="a ROOT file to write")
     size = sample.add_mutually_exclusive_group()
@@ -257,3 +253,10 @@ def _flush(text: str) -> str | int | None:
     if text != "auto":
         checked(parse_size, text)
     return text
+
+
+COMMANDS = (
+    Command("convert", _CONVERT, "between ROOT and Parquet or Arrow IPC; to CSV and JSON lines", _convert),
+    Command("merge", _MERGE, "many files into one, without compressing anew", _merge),
+    Command("sample", _SAMPLE, "make a file of simulated events", _sample),
+)

@@ -236,7 +236,7 @@ def _report_saved(options: argparse.Namespace) -> None:
         raise InvalidRequestError(
             f"perf: --from {options.from_file} is reported, {options.urls[0]} is not read then"
         )
-    usual = parser().parse_args(["perf"])
+    usual = parser("perf").parse_args(["perf"])
     idle = [name for name in _OF_READING if getattr(options, name) != getattr(usual, name)]
     if idle:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in idle)
