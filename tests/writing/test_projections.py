@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import uproot
 
@@ -409,3 +410,54 @@ def test_projected_fields_are_of_the_first_columns_and_their_names_are_taken(tmp
         ar.write(
             f"{tmp_path}/u.root:T", {"x": [1]}, layout="rntuple", columns="grow", projections={"n": "#m"}
         )
+
+
+#: Columns and projected fields whose names stand otherwise in the file; the schema is recorded for the category.
+ODD = {"z z": "run", "é": "Muon.p t", "a.b": "#Muon", "Muon.q": "Muon"}
+
+
+def odd_table() -> pa.Table:
+    muon = pa.array(
+        [[{"p t": 1.0}], [], [{"p t": 2.0}, {"p t": 3.0}]], lists(pa.struct([solid("p t", pa.float32())]))
+    )
+    return pa.table(
+        [pa.array([1, 2, 3], pa.int32()), muon, pa.array(["a", "b", "a"]).dictionary_encode()],
+        schema=pa.schema(
+            [
+                solid("run", pa.int32()),
+                solid("Muon", muon.type),
+                ("c", pa.dictionary(pa.int32(), pa.string())),
+            ]
+        ),
+    )
+
+
+@pytest.mark.parametrize("columns", [["run", "Muon", "c"], ["run", "Muon"]])
+def test_names_of_projected_fields_survive_skims_merges_and_conversions(tmp_path, capsys, columns):
+    data = odd_table().select(columns)
+    write(tmp_path / "0.root", data, projections=ODD)
+    for number in range(3):
+        ar.skim(tmp_path / f"{number}.root", tmp_path / f"{number + 1}.root", filter="`z z` > 0")
+    ar.merge(tmp_path / "merged.root", [tmp_path / "0.root", tmp_path / "3.root"])
+    shown = {"z z": [1, 2, 3], "é": [[1], [], [2, 3]], "a.b": [1, 0, 2], "Muon.q": data["Muon"].to_pylist()}
+    for name, times in (("0", 1), ("3", 1), ("merged", 2)):
+        with ar.open(tmp_path / f"{name}.root") as file:
+            events = file["Events"]
+            assert events.projections == ODD
+            assert events.column_names == [*columns, *ODD]
+            assert events.to_arrow().to_pydict() == {**data.to_pydict(), **shown} | {
+                name: values * times for name, values in {**data.to_pydict(), **shown}.items()
+            }
+    assert main(["convert", f"{tmp_path}/3.root:Events", str(tmp_path / "out.parquet")]) == 0
+    capsys.readouterr()
+    assert pq.read_table(tmp_path / "out.parquet").column_names == [*columns, *ODD]
+
+
+def test_root_reads_projected_fields_of_any_name_behind_three_skims(tmp_path):
+    write(tmp_path / "0.root", odd_table(), projections=ODD)
+    for number in range(3):
+        ar.skim(tmp_path / f"{number}.root", tmp_path / f"{number + 1}.root")
+    said = root.run(with_root.described, tmp_path, "3.root", complaints_but=root.SAID_OF_ITS_OWN)["projected"]
+    assert said == {"z_x20_z": "run", "_u00e9_": "Muon", "a_x2e_b": "Muon", "Muon_x2e_q": "Muon"}
+    found = root.run(with_root.frame, tmp_path, "3.root", ["z_x20_z", "a_x2e_b", "_u00e9_"])
+    assert found == {"z_x20_z": [1, 2, 3], "a_x2e_b": [1, 0, 2], "_u00e9_": [[1], [], [2, 3]]}

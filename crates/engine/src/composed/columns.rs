@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use arrowroot_arrow::stored::{
     BranchColumn, BranchForm, Content, IsUntyped, Maps, Objects, PlannedBranch, RecordedSchema, StoreError, data_type,
-    has_type_name, plan_branches, stored_name,
+    has_type_name, original_name, plan_branches, stored_name,
 };
 use arrowroot_format::column::DataType;
 use arrowroot_format::rntuple::{Shape, SlotId};
 use arrowroot_format::tree::BranchId;
 
+use super::record::has_other_name;
 use super::{Composed, ComposedColumn};
 use crate::ntuple::Ntuple;
 use crate::scan::{ColumnId, Holds};
@@ -94,6 +95,26 @@ fn find_optionals(data_type: &DataType, shape: &Shape, around: IsUntyped, found:
     }
 }
 
+/// Fields that hold no column of a record, under the names that they were written with: a record has no projected fields.
+///
+/// # Errors
+/// The errors of reading what tells their types, and what is wrong with these.
+fn named_otherwise(ntuple: &Ntuple, columns: &[ComposedColumn]) -> Result<Vec<ComposedColumn>> {
+    let held: HashSet<ColumnId> = columns.iter().flat_map(|column| column.parts.iter().copied()).collect();
+    let is_other = |name: &str| ntuple.found(name).is_some_and(|id| !held.contains(&id));
+    let is_taken = |name: &str| columns.iter().any(|column| column.field.name() == name);
+    let names = ntuple.column_names().into_iter().filter(|name| is_other(name));
+    let names: HashSet<&str> = names.filter(|name| has_other_name(name) && !is_taken(&original_name(name))).collect();
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut read = ntuple.arrow_schema().map_err(|error| error.to_string())?;
+    read.fields = read.fields.iter().filter(|field| names.contains(field.name().as_str())).cloned().collect();
+    let Some(recorded) = RecordedSchema::of_stored_names(&read) else { return Ok(Vec::new()) };
+    let parts = read.fields.iter().map(|field| ntuple.found(field.name()).into_iter().collect()).collect();
+    Ok(composed_columns(&recorded, types(&recorded)?, parts))
+}
+
 impl Composed {
     /// A tree with the columns of its record.
     ///
@@ -161,9 +182,10 @@ impl Composed {
             }
         }
         let ntuple = ntuple.with_optionals(optionals);
-        let numbers: HashMap<ColumnId, usize> =
-            parts.iter().flatten().enumerate().map(|(number, &id)| (id, number)).collect();
         let mut columns = composed_columns(&recorded, types, parts);
+        columns.extend(named_otherwise(&ntuple, &columns)?);
+        let parts = columns.iter().flat_map(|column| &column.parts);
+        let numbers: HashMap<ColumnId, usize> = parts.enumerate().map(|(number, &id)| (id, number)).collect();
         let mut around = None;
         let mut others = ntuple.columns();
         others.retain(|id| {

@@ -61,12 +61,15 @@ pub(crate) fn ntuple_record(ntuple: &Ntuple) -> Result<Option<String>> {
 /// # Errors
 /// The errors of reading what tells the types of columns.
 pub(crate) fn schema_by_names(ntuple: &Ntuple) -> Result<Option<RecordedSchema>> {
-    // Names are made for those that may have one: most have none.
-    let is_stored = |name: &str| (name.contains("_x") || name.contains("_u")) && original_name(name) != name;
-    if !ntuple.schema().fields().any(|field| is_stored(field.name())) {
+    if !ntuple.schema().fields().any(|field| has_other_name(field.name())) {
         return Ok(None);
     }
     Ok(RecordedSchema::of_stored_names(&ntuple.arrow_schema()?))
+}
+
+/// True for the stored name of another one. Names are made for those that may have one: most have none.
+pub(super) fn has_other_name(name: &str) -> bool {
+    (name.contains("_x") || name.contains("_u")) && original_name(name) != name
 }
 
 /// The value that an attribute set gives for a key.

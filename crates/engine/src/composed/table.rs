@@ -131,7 +131,12 @@ impl Table for Composed {
     }
 
     fn projections(&self) -> Vec<(String, String)> {
-        self.inner.projections()
+        let of_part = |id: &ColumnId| self.columns.iter().find(|column| column.parts.contains(id));
+        let renamed = |(name, source): (String, String)| match self.inner.found(&name).as_ref().and_then(of_part) {
+            Some(column) => (column.field.name().clone(), source),
+            None => (name, source),
+        };
+        self.inner.projections().into_iter().map(renamed).collect()
     }
 
     fn n_columns(&self) -> usize {
