@@ -62,3 +62,35 @@ def sums(path: str, layout: str, names: list[str], framed: list[str]) -> dict[st
             for name, values in taken.items()
         },
     }
+
+
+def nested(path: str) -> dict[str, list[Any]]:
+    """Values of late members of records in records, by RNTupleReader."""
+    ROOT.gInterpreter.Declare("""
+    template <typename T> std::vector<T> late_values(const char *path, const char *field) {
+       auto reader = ROOT::RNTupleReader::Open("T", path);
+       auto view = reader->GetView<T>(field);
+       std::vector<T> found;
+       for (auto entry : reader->GetEntryRange()) found.push_back(view(entry));
+       return found;
+    }
+    """)
+    inside = "r.p_x2e_q"
+    lists = ROOT.late_values["std::vector<std::int64_t>"](path, f"{inside}.s.late")
+    return {
+        f"{inside}.s.late": [[int(one) for one in values] for values in lists],
+        f"{inside}.s.last": [str(one) for one in ROOT.late_values["std::string"](path, f"{inside}.s.last")],
+        f"{inside}.a": [int(one) for one in ROOT.late_values["std::int64_t"](path, f"{inside}.a")],
+    }
+
+
+def types(path: str, fields: list[str]) -> dict[str, str]:
+    """The types of fields, by their paths."""
+    descriptor = ROOT.RNTupleReader.Open("T", path).GetDescriptor()
+    found: dict[str, str] = {}
+    for name in fields:
+        field = descriptor.GetFieldZeroId()
+        for part in name.split("."):
+            field = descriptor.FindFieldId(part, field)
+        found[name] = str(descriptor.GetFieldDescriptor(field).GetTypeName())
+    return found

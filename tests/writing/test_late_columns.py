@@ -171,16 +171,25 @@ def defaults(kind: pa.DataType, value: object) -> pa.Array:
 
 def test_members_come_up_in_records_that_are_never_missing_and_have_no_name(tmp_path):
     grown, base = {"r": [{"a": 1, "b": 2}]}, {"r": [{"a": 1}]}
-    lists = {"r": [[{"a": 1}]]}, {"r": [[{"a": 1, "b": 2}]]}
-    for first, then, options in (
-        ({"r": [{"a": 1}, None]}, grown, {"layout": "rntuple"}),
-        (*lists, {"layout": "rntuple"}),
-        (base, grown, {"layout": "ttree"}),
+    inside = {"s": [{"r": {"a": 1}}, {"r": None}]}, {"s": [{"r": {"a": 1, "b": 2}}]}
+    for first, then, layout in (
+        ({"r": [{"a": 1}, None]}, grown, "rntuple"),
+        ({"r": [[{"a": 1}]]}, {"r": [[{"a": 1, "b": 2}]]}, "rntuple"),
+        ({"r": [[[{"a": 1}]]]}, {"r": [[[{"a": 1, "b": 2}]]]}, "rntuple"),
+        (*inside, "rntuple"),
+        (base, grown, "ttree"),
     ):
-        with ar.create(tmp_path / "t.root") as file, file.tree("T", columns="vary", **options) as table:
+        with ar.create(tmp_path / "t.root") as file, file.tree("T", columns="vary", layout=layout) as table:
             table.append(pa.table(first))
-            with pytest.raises(ar.InvalidRequestError, match="column 'r' is"):
+            with pytest.raises(
+                ar.InvalidRequestError, match=r"r\.b' comes up later, .* give schema= with all"
+            ):
+                table.append(pa.table({**then, "new": [1]}))
+            with pytest.raises(ar.InvalidRequestError, match=r"r\.b' comes up later"):
                 table.append(pa.table(then))
+            table.append(pa.table(first))
+        with ar.open(tmp_path / "t.root") as file:
+            assert file["T"].to_arrow().to_pydict() == {name: 2 * values for name, values in first.items()}
     named = ar.Layout("rntuple", types={"r": "Muon"})
     with ar.create(tmp_path / "t.root") as file, file.tree("T", columns="vary", layout=named) as table:
         table.append(base)
@@ -189,6 +198,72 @@ def test_members_come_up_in_records_that_are_never_missing_and_have_no_name(tmp_
         table.append(base)
     with ar.open(tmp_path / "t.root") as file:
         assert file["T"].to_arrow().to_pylist() == [{"r": {"a": 1}}] * 2
+
+
+def test_members_come_up_in_records_in_records(tmp_path):
+    path = tmp_path / "t.root"
+    parts = [
+        [{"p.q": {"a": 1, "s": {"b": 1}}}],
+        [{"p.q": {"a": 2, "s": {"b": 2, "late": [1, 2]}, "c.d": True}}],
+        [{"p.q": {"a": 3, "s": {"b": 3, "late": [3], "last": "x"}, "c.d": False}}] * 2,
+    ]
+    with ar.create(path) as file, file.tree("T", layout="rntuple", columns="grow", flush=2) as table:
+        for part in parts:
+            table.append(pa.table({"r": part}))
+        with pytest.raises(ar.InvalidRequestError, match=r"the data lack 'r\.p\.q\.s\.last'"):
+            table.append(pa.table({"r": [{"p.q": {"a": 2, "s": {"b": 2, "late": [1]}, "c.d": True}}]}))
+        assert str(table.schema.field("r").type) == (
+            "struct<p.q: struct<a: int64 not null, s: struct<b: int64 not null, late: list<item: int64 not null> "
+            "not null, last: string not null> not null, c.d: bool not null> not null>"
+        )
+    early = {"late": [], "last": ""}
+    expected = [
+        {"p.q": {"a": 1, "s": {"b": 1, **early}, "c.d": False}},
+        {"p.q": {"a": 2, "s": {"b": 2, "late": [1, 2], "last": ""}, "c.d": True}},
+        *parts[2],
+    ]
+    with ar.open(path) as file:
+        assert file["T"].to_arrow()["r"].to_pylist() == expected
+    with uproot.open(path) as file:
+        read = file["T"].arrays()["r"]["p_x2e_q"]
+    assert read["s"].to_list() == [one["p.q"]["s"] for one in expected]
+    assert read["c_x2e_d"].to_list() == [False, True, False, False]
+    assert root.run(late_with_root.nested, tmp_path, "t.root") == {
+        "r.p_x2e_q.s.late": [[], [1, 2], [3], [3]],
+        "r.p_x2e_q.s.last": ["", "", "x", "x"],
+        "r.p_x2e_q.a": [1, 2, 3, 3],
+    }
+
+
+def test_types_name_members_that_come_up_later(tmp_path):
+    types = {"r.late": "std::set<long>", "r.s.x": "std::atomic<long>", "n.m": "std::set<long>"}
+    with (
+        ar.create(tmp_path / "t.root") as file,
+        file.tree("T", layout="rntuple", columns="vary", types=types) as table,
+    ):
+        table.append(pa.table({"r": [{"a": 1, "s": {"b": 1}}]}))
+        table.append(pa.table({"r": [{"a": 2, "s": {"b": 2, "x": 5}, "late": [1, 2]}], "n": [{"m": [7]}]}))
+    with ar.open(tmp_path / "t.root") as file:
+        read = file["T"].to_arrow().to_pydict()
+    assert read == {
+        "r": [{"a": 1, "s": {"b": 1, "x": 0}, "late": []}, {"a": 2, "s": {"b": 2, "x": 5}, "late": [1, 2]}],
+        "n": [{"m": []}, {"m": [7]}],
+    }
+    assert root.run(late_with_root.types, tmp_path, "t.root", list(types)) == {
+        "r.late": "std::set<std::int64_t>", "r.s.x": "std::atomic<std::int64_t>", "n.m": "std::set<std::int64_t>",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("r.b", "no member"), ("r.s.c", "no member"), ("q.a", "no column")]
+)
+def test_a_member_that_is_named_and_never_comes_is_an_error_of_closing(tmp_path, name, what):
+    data = pa.table({"r": [{"a": 1, "s": {"b": 1}}]})
+    with pytest.raises(ar.NoSuchColumnError, match=f"types: {what} is called '{name}'"):
+        ar.write(
+            f"{tmp_path}/t.root:T", data, layout="rntuple", columns="grow", types={name: "std::set<long>"}
+        )
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("flush", [2, "auto"])

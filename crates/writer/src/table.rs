@@ -414,27 +414,36 @@ impl Drop for TableWriter {
 fn with_more(schema: &Schema, more: &Schema, columns: &[Column]) -> Schema {
     let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
     for (field, column) in more.fields().iter().zip(columns) {
-        let record = column.layout.record.as_ref();
-        let record = record.and_then(|record| fields.iter_mut().find(|known| known.name() == record));
-        match record {
-            Some(record) => *record = Arc::new(with_member(record, field)),
+        let record = column.layout.record.as_deref();
+        let grown = record.and_then(|record| {
+            let member = field.name().strip_prefix(&format!("{record}."))?;
+            let member = Arc::new(field.as_ref().clone().with_name(member));
+            fields.iter().enumerate().find_map(|(index, known)| Some((index, with_member(known, record, &member)?)))
+        });
+        match grown {
+            Some((index, grown)) => fields[index] = Arc::new(grown),
             None => fields.push(Arc::clone(field)),
         }
     }
     Schema::new_with_metadata(fields, schema.metadata().clone())
 }
 
-/// A column of structs with a column `record.member` as a member more.
-fn with_member(record: &Field, column: &Field) -> Field {
-    let name = column.name().strip_prefix(&format!("{}.", record.name())).unwrap_or(column.name());
-    let member = Arc::new(column.clone().with_name(name));
-    match record.data_type() {
-        DataType::Struct(members) => {
-            let members = members.iter().cloned().chain([member]).collect();
-            record.clone().with_data_type(DataType::Struct(members))
+/// A column of structs with a member more, in the record of a path that begins with its name; `None` if it is in another column.
+fn with_member(field: &Field, record: &str, member: &FieldRef) -> Option<Field> {
+    let rest = record.strip_prefix(field.name().as_str())?;
+    let DataType::Struct(members) = field.data_type() else { return None };
+    let mut members: Vec<FieldRef> = members.iter().cloned().collect();
+    match rest.strip_prefix('.') {
+        Some(inside) => {
+            let found = members.iter().enumerate();
+            let (index, grown) =
+                found.into_iter().find_map(|(index, known)| Some((index, with_member(known, inside, member)?)))?;
+            members[index] = Arc::new(grown);
         }
-        _ => record.clone(),
+        None if rest.is_empty() => members.push(Arc::clone(member)),
+        None => return None,
     }
+    Some(field.clone().with_data_type(DataType::Struct(members.into())))
 }
 
 /// How values are stored in a column, before its field says what it refuses.

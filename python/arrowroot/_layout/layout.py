@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from arrowroot._arguments import takes
 from arrowroot._arrow.kinds import stored_schema
-from arrowroot._errors import InvalidRequestError, nearest
+from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
 from arrowroot._layout import settings
 from arrowroot._layout.columns import (
     BY_COLUMN,
@@ -30,7 +30,7 @@ from arrowroot._layout.columns import (
 )
 from arrowroot._layout.precision import OF_NTUPLE, OF_TREE, parse_precision
 from arrowroot._layout.projections import checked_source
-from arrowroot._layout.types import check_types, checked_type, types_in_tree, types_of
+from arrowroot._layout.types import check_types, checked_type, is_late, types_in_tree, types_of
 from arrowroot._render import shown
 from arrowroot._sizes import parse_size
 
@@ -257,7 +257,7 @@ class Layout:
         if self.format == "ttree":
             types = types_in_tree(self.types, schema)
         else:
-            types = [(of, None) for of in types_of(self.types, schema)]
+            types = [(of, None) for of in types_of(self.types, schema, may_grow=may_grow)]
         schema = stored_schema(schema)
         n_entries = self.n_looked_at if first else 0
         largest = largest_collection(schema, first, n_entries) if n_entries else None
@@ -374,6 +374,24 @@ def check_names(layout: Layout, names: Sequence[str], where: str) -> None:
         if name != "types":
             check_matched(getattr(layout, name), name, names, where)
     check_types(layout.types, names, where)
+
+
+def check_members_came(layout: Layout, schema: pa.Schema | None, columns: Sequence[str], where: str) -> None:
+    """Raise NoSuchColumnError for a type of a member that a record of an RNTuple might have got, and has not.
+
+    columns: those of the schema, and members that came up later.
+    """
+    if schema is None or layout.format == "ttree":
+        return
+    for glob, _ in layout.types:
+        around = [field for field in schema if glob.startswith(f"{field.name}.")]
+        if glob not in columns and any(is_late(field, glob[len(field.name) + 1 :]) for field in around):
+            raise NoSuchColumnError(
+                f"{where}: types: no member is called {glob!r}",
+                glob,
+                nearest(glob, columns),
+                known=columns,
+            )
 
 
 class _Codecs(Mapping[str, Any]):

@@ -48,11 +48,13 @@ def check_types(rules: Rules[str], names: Sequence[str], where: str) -> None:
         )
 
 
-def types_of(rules: Rules[str], schema: pa.Schema) -> list[list[tuple[str, str]]]:
+def types_of(rules: Rules[str], schema: pa.Schema, *, may_grow: bool = False) -> list[list[tuple[str, str]]]:
     """Return the types of each column and of members of structs in it, by their paths: "" is the column itself.
 
     Columns and globs count before metadata. ``column.member`` is a member, also of structs in lists, where no column
     has that name.
+
+    may_grow: records may get members later, whose types are left out as long.
     """
     names = set(schema.names)
     inside = {
@@ -63,6 +65,9 @@ def types_of(rules: Rules[str], schema: pa.Schema) -> list[list[tuple[str, str]]
         }
         for name in schema.names
     }
+    for field in schema if may_grow else ():
+        late = [path for path in inside[field.name] if is_late(field, path)]
+        inside[field.name] = {path: text for path, text in inside[field.name].items() if path not in late}
     matcher = Matcher(rules)
     found = []
     for field in schema:
@@ -76,6 +81,19 @@ def types_of(rules: Rules[str], schema: pa.Schema) -> list[list[tuple[str, str]]
             types[""] = own
         found.append(list(types.items()))
     return found
+
+
+def is_late(record: pa.Field, path: str) -> bool:
+    """Return whether a path is that of a member that a record lacks, or a record in it, and may get later."""
+    import pyarrow as pa
+
+    if record.nullable or not pa.types.is_struct(record.type):
+        return False
+    members = {one.name: one for one in fields_of(record.type)}
+    for name, member in members.items():
+        if path == name or path.startswith(f"{name}."):
+            return path != name and is_late(member, path[len(name) + 1 :])
+    return True
 
 
 def types_in_tree(

@@ -19,7 +19,7 @@ from arrowroot._errors import (
     not_picklable,
 )
 from arrowroot._layout import settings
-from arrowroot._layout.layout import check_names
+from arrowroot._layout.layout import check_members_came, check_names
 from arrowroot._layout.projections import projections_of
 from arrowroot._layout.readers import warn_of_few_readers
 from arrowroot._render import printable
@@ -35,6 +35,7 @@ from arrowroot._writing.late import (
     FIXED,
     VARY,
     LateColumns,
+    check_no_late_members,
     has_other_members,
     late_columns,
     members_apart,
@@ -510,12 +511,14 @@ class TableWriter:
             has_other_members(field, known) for field in part.schema
         )
         if set(part.schema.names) == set(known.names) and not has_records:
+            check_no_late_members(part.schema, known, self._where)
             return part
         if self._native is None:
             self._begin_with_held()
         records: dict[str, str] = {}
         if has_records:
             part, records = members_apart(part, self.conformer.schema, self._columns, self._where)
+        check_no_late_members(part.schema, self.conformer.schema, self._where)
         part, late = late_columns(part, self.conformer.schema, self._where)
         if late is not None:
             self._extend(late, records)
@@ -675,6 +678,7 @@ class TableWriter:
     def _check_all_came(self) -> None:
         """Raise NoSuchColumnError for a column that the layout names, and that never came up."""
         check_names(self._layout, self._names, self._where)
+        check_members_came(self._layout, self.schema, self._names, self._where)
         settings.check_codecs_matched(self._layout.compression, self._names, self._where)
 
     def __enter__(self) -> Self:

@@ -107,16 +107,29 @@ pub(super) fn add_column(
     }
 }
 
-/// The field of a column of structs, to which members are added.
+/// The field of a column of structs, or of structs in it, to which members are added.
 ///
 /// Source: `RNTupleModel::RUpdater::AddField` (ROOT 6.40), which adds to untyped records alone.
-fn record_of(schema: &Schema, column: &str) -> Result<FieldId> {
-    let name = stored_name(column);
-    let found = schema.fields().find(|field| field.parent().is_none() && field.name() == name);
-    match found {
-        Some(field) if field.role() == Role::Record && field.type_name().is_empty() => Ok(field.id()),
-        _ => Err(Error::unsupported(0, format!("column {column:?} is no record without a name: it has its members"))),
-    }
+fn record_of(schema: &Schema, path: &str) -> Result<FieldId> {
+    let is_open = |id: FieldId| schema.at(id).role() == Role::Record && schema.at(id).type_name().is_empty();
+    let found = record_at(schema, None, path).filter(|&id| is_open(id));
+    found.ok_or_else(|| {
+        Error::unsupported(0, format!("column {path:?} is no record without a name: it has its members"))
+    })
+}
+
+/// The field of a path through records. A name may have dots itself: the longest counts.
+fn record_at(schema: &Schema, around: Option<FieldId>, path: &str) -> Option<FieldId> {
+    let ends = std::iter::once(path.len()).chain(path.rmatch_indices('.').map(|(place, _)| place));
+    ends.into_iter().find_map(|end| {
+        let name = stored_name(&path[..end]);
+        let field = schema.fields().find(|field| field.parent() == around && field.name() == name)?;
+        match path.get(end + 1..) {
+            None => Some(field.id()),
+            Some(rest) if field.role() == Role::Record => record_at(schema, Some(field.id()), rest),
+            Some(_) => None,
+        }
+    })
 }
 
 /// The levels around a field.
