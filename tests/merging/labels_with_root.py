@@ -172,9 +172,13 @@ REFUSED: dict[str, tuple[Callable[[], list[Any]], str]] = {
 
 def make() -> None:
     """Write ``l0.root`` to ``l2.root``."""
+    write({**SUMS, **{name: made for name, (made, _) in REFUSED.items()}})
+
+
+def write(cases: dict[str, Callable[[], list[Any]]], begin: str = "l") -> None:
+    """Write the histograms of each case, one to each of three files: ``l0.root`` and so on, behind ``begin``."""
     ROOT.TH1.AddDirectory(False)
-    cases = {**SUMS, **{name: made for name, (made, _) in REFUSED.items()}}
-    files = [ROOT.TFile(f"l{number}.root", "RECREATE") for number in range(N_INPUTS)]
+    files = [ROOT.TFile(f"{begin}{number}.root", "RECREATE") for number in range(N_INPUTS)]
     for name, made in cases.items():
         for file, one in zip(files, made(), strict=True):
             file.WriteTObject(one, name)
@@ -185,10 +189,11 @@ def make() -> None:
 def found(path: str) -> dict[str, Any]:
     """Return numbers, axes and labels of each sum."""
     file = ROOT.TFile(path)
-    return {name: _found_of(file.Get(name)) for name in SUMS}
+    return {name: found_of(file.Get(name)) for name in SUMS}
 
 
-def _found_of(one: Any) -> dict[str, Any]:
+def found_of(one: Any) -> dict[str, Any]:
+    """Return numbers, axes and labels of a histogram."""
     statistics = ROOT.std.vector("double")(13)
     one.GetStats(statistics.data())
     cells = range(one.GetNcells())

@@ -111,7 +111,7 @@ impl Sum {
     }
 
     /// Checks that another one can be added, or says why not.
-    fn check(&self, other: &Sum) -> Result<(), String> {
+    pub(super) fn check(&self, other: &Sum) -> Result<(), String> {
         let by_path: HashMap<&str, &MemberSpan> =
             other.layout.spans.iter().map(|span| (span.path.as_str(), span)).collect();
         for span in &self.layout.spans {
@@ -163,7 +163,7 @@ impl Sum {
     }
 
     /// Adds an object that was checked.
-    fn add(&mut self, other: &Sum) {
+    pub(super) fn add(&mut self, other: &Sum) {
         let Sum { object, layout, .. } = self;
         let (own_group, group) = (layout.groups.last(), other.layout.groups.last());
         let of_bins = own_group.zip(group).is_some_and(|(own, group)| {
@@ -359,7 +359,7 @@ fn add_weights(own: &mut [u8], other: &[u8]) {
 }
 
 /// Adds numbers, which are big-endian in a file; integers stop at their limits, as ROOT's bins do.
-fn add_numbers(number: Number, own: &mut [u8], other: &[u8]) {
+pub(super) fn add_numbers(number: Number, own: &mut [u8], other: &[u8]) {
     macro_rules! add {
         ($type:ty, $n_bytes:literal, $add:expr) => {
             for (own, other) in own.as_chunks_mut::<$n_bytes>().0.iter_mut().zip(other.as_chunks::<$n_bytes>().0) {

@@ -1,12 +1,13 @@
-//! Category axes: a bin is that of a label, wherever it is on the axis of another histogram.
+//! Axes that differ: a bin is that of a label, wherever it is on the axis of another histogram, or lies in one of an axis that
+//! holds both.
 //!
-//! Source: `TH1Merger::LabelMerge`, `TAxis::FindBin`, `TH1::LabelsInflate`, `TList::Streamer` (ROOT 6.40).
+//! Source: `TH1Merger::LabelMerge`, `TH1Merger::DifferentAxesMerge`, `TAxis::FindBin`, `TH1::LabelsInflate`, `TList::Streamer` (ROOT 6.40).
 
 use ahash::{HashMap, HashSet};
 use arrowroot::format::streamer::{ObjectSlot, ObjectSlots, object_base};
 use arrowroot::format::{Cursor, Output, Result};
 
-use super::add::Sum;
+use super::add::{Sum, add_numbers};
 use super::classes::{is_histogram, n_axes};
 use super::layout::Role;
 use super::walk::EMPTY_LIST_BYTES;
@@ -18,6 +19,13 @@ const OF_BINS: [&str; 4] = ["contents", "fSumw2", "fBinEntries", "fBinSumw2"];
 const IS_ALPHANUMERIC: u16 = 1 << 0;
 /// `TAxis::kCanExtend`.
 const CAN_EXTEND: u16 = 1 << 1;
+/// `TAxis::kAxisRange`: a part of the axis is shown. The bits of a `TObject` lie behind its version and number.
+const IN_PART: u32 = 1 << 11;
+const BITS_AT: usize = 6;
+/// `TH1::kAutoBinPTwo`.
+const AUTO_BINNED: u32 = 1 << 20;
+/// Numbers of bins that differ by less are the same. Source: `AlmostInteger` of `TH1.cxx`.
+const SAME_NUMBER: f64 = 1e-8;
 /// The version of a list, and of a `TObjString`.
 const LIST_VERSION: u16 = 5;
 const TEXT_VERSION: u16 = 1;
@@ -76,7 +84,7 @@ pub(super) fn alike(own: &Sum, other: &Sum) -> Result<Option<Alike>, String> {
         return Ok(None);
     }
     let (Some(own), Some(other)) = (Bins::of(own), Bins::of(other)) else { return Ok(None) };
-    let Some(by_label) = labelled_axes(&own, &other)? else { return Ok(None) };
+    let Some(by_label) = labelled_axes(&own, &other)? else { return joined(&own, &other).map(Some) };
     let mut axes = own.axes.clone();
     for &number in &by_label {
         let axis = &mut axes[number];
@@ -133,6 +141,57 @@ pub(super) fn alike(own: &Sum, other: &Sum) -> Result<Option<Alike>, String> {
         return Err("it has functions, and other labels than the inputs before: it is not added yet".to_owned());
     }
     Ok(Some(Alike { own: ours, other: theirs, widest }))
+}
+
+/// Gives two histograms whose axes differ in more than labels the same ones, on which each bin lies in one of the sum.
+///
+/// # Errors
+/// The axis for which ROOT has none, or on which it would lose fills.
+fn joined(own: &Bins<'_>, other: &Bins<'_>) -> Result<Alike, String> {
+    if own.is_autobinned() || other.is_autobinned() {
+        return Err(
+            "its axes are other ones, and TH1::kAutoBinPTwo is set, by which ROOT moves fills beyond them".to_owned()
+        );
+    }
+    let mut axes = own.axes.clone();
+    let is_by_label = axes.iter().all(|axis| axis.bits & CAN_EXTEND != 0);
+    for (number, (axis, theirs)) in axes.iter_mut().zip(&other.axes).enumerate() {
+        let refused = |what: &str| Err(format!("{}: {what}: it cannot be added", AXES[number]));
+        let (ours, Some(both)) = (axis.clone(), axis.joined(theirs)) else {
+            return refused("its bins do not lie in those of the inputs before, nor these in them");
+        };
+        let has_labels = ours.labels.is_some() || theirs.labels.is_some();
+        if has_labels && (is_by_label || ours.labels != theirs.labels || both != ours) {
+            return refused("it has labels, and an axis has other bins than in the inputs before");
+        }
+        for (bins, had) in [(own, &ours), (other, theirs)] {
+            let (is_below, is_above) = bins.fills_beyond(number);
+            let is_extended = (is_below || is_above) && ours.bits & CAN_EXTEND != 0;
+            if is_extended || is_below && both.bin_at(had.centre(0)) > 0 || is_above && both.holds_behind(had) {
+                return refused("fills below or above it, where the sum has bins");
+            }
+        }
+        *axis = both;
+    }
+    if n_cells(&axes) > MAX_BINS {
+        return Err("its axes make too many bins".to_owned());
+    }
+    let moved = |bins: &Bins<'_>, cell: &[usize; 3]| {
+        let bin_of = |number: usize| match (bins.axes.get(number), axes.get(number)) {
+            (Some(axis), Some(both)) if cell[number] > axis.n_bins => both.n_bins + 1,
+            (Some(axis), Some(both)) if cell[number] > 0 => axis.found_on(both, cell[number]),
+            _ => cell[number],
+        };
+        [bin_of(0), bin_of(1), bin_of(2)]
+    };
+    let labels = labels_of(own, &axes).map_err(|error| error.to_string())?;
+    let too_large = || "its axes make it too large".to_owned();
+    let ours = own.rewritten(&axes, &labels, |cell| moved(own, cell)).ok_or_else(too_large)?;
+    let theirs = other.rewritten(&axes, &labels, |cell| moved(other, cell)).ok_or_else(too_large)?;
+    if ours.len() != own.sum.object.len() && own.has_objects_behind() {
+        return Err("it has functions, and other bins than the inputs before: it is not added yet".to_owned());
+    }
+    Ok(Alike { own: ours, other: theirs, widest: own.sum.widest })
 }
 
 /// The axes whose bins are found by label; `None` if axes differ in something else.
@@ -308,7 +367,20 @@ impl<'a> Bins<'a> {
 
     /// True if there are fills below or above the bins of an axis.
     fn has_fills_beyond(&self, number: usize) -> bool {
-        self.cells().any(|cell| cell[number] == 0 || cell[number] > self.axes[number].n_bins)
+        self.fills_beyond(number) != (false, false)
+    }
+
+    /// Whether there are fills below the bins of an axis, and above them.
+    fn fills_beyond(&self, number: usize) -> (bool, bool) {
+        let n_bins = self.axes[number].n_bins;
+        let ends = self.cells().map(|cell| (cell[number] == 0, cell[number] > n_bins));
+        ends.fold((false, false), |(below, above), (is_below, is_above)| (below | is_below, above | is_above))
+    }
+
+    /// True if its axes were made of its first fills, in a way that others can be merged with.
+    fn is_autobinned(&self) -> bool {
+        let bits = self.sum.layout.bits.first().and_then(|&at| self.sum.object.get(at..)?.first_chunk());
+        bits.is_some_and(|bits| u32::from_be_bytes(*bits) & AUTO_BINNED != 0)
     }
 
     /// True if objects that may refer to others are stored behind the axes.
@@ -330,13 +402,21 @@ impl<'a> Bins<'a> {
         let mut replace = |path: String, bytes: Vec<u8>| {
             replaced.extend(self.sum.span(&path).map(|span| (span.range.clone(), bytes)));
         };
-        let n_cells = n_cells(axes);
+        let (n_cells, mut shown_whole) = (n_cells(axes), Vec::new());
         replace("fNcells".to_owned(), u32::try_from(n_cells).ok()?.to_be_bytes().into());
-        for ((name, axis), labels) in AXES.iter().zip(axes).zip(labels) {
+        for (((name, axis), labels), own) in AXES.iter().zip(axes).zip(labels).zip(&self.axes) {
+            if axis.labels.is_none() && (axis.n_bins, axis.min, axis.max) != (own.n_bins, own.min, own.max) {
+                shown_whole.extend(self.sum.span(&format!("{name}.TObject")).map(|span| span.range.start + BITS_AT));
+            }
             replace(format!("{name}.fNbins"), u32::try_from(axis.n_bins).ok()?.to_be_bytes().into());
+            replace(format!("{name}.fXmin"), axis.min.to_be_bytes().into());
             replace(format!("{name}.fXmax"), axis.max.to_be_bytes().into());
             replace(format!("{name}.fBits2"), axis.bits.to_be_bytes().into());
             replace(format!("{name}.fLabels"), labels.clone());
+        }
+        for at in shown_whole {
+            let bits = u32::from_be_bytes(*self.sum.object.get(at..)?.first_chunk()?) & !IN_PART;
+            replaced.push((at..at + 4, bits.to_be_bytes().into()));
         }
         let places: Vec<(usize, usize)> =
             self.cells().map(|cell| (index(&self.axes, &cell), index(axes, &moved(&cell)))).collect();
@@ -349,7 +429,7 @@ impl<'a> Bins<'a> {
             array.resize(4 + n_cells * n_bytes, 0);
             for (from, to) in &places {
                 let from = numbers.get(from * n_bytes..(from + 1) * n_bytes)?;
-                array.get_mut(4 + to * n_bytes..4 + (to + 1) * n_bytes)?.copy_from_slice(from);
+                add_numbers(number, array.get_mut(4 + to * n_bytes..4 + (to + 1) * n_bytes)?, from);
             }
             replaced.push((span.range.start.checked_sub(4)?..span.range.end, array));
         }
@@ -373,6 +453,80 @@ impl Axis {
             labels: read_labels(&sum.object, labels, sum.key.key_bytes.into()).ok()?,
         })
     }
+
+    fn width(&self) -> f64 {
+        (self.max - self.min) / count_as_f64(self.n_bins)
+    }
+
+    /// The axis of the bins of both, the wider ones if one has some in each of the other's; `None` if bins would be cut.
+    ///
+    /// Source: `TH1::SameLimitsAndNBins`, `TH1::RecomputeAxisLimits` (ROOT 6.40).
+    fn joined(&self, other: &Axis) -> Option<Axis> {
+        let (narrow, wide) = if self.width() < other.width() { (self, other) } else { (other, self) };
+        let is_close = |one: f64, two: f64| (one - two).abs() < SAME_WIDTH * self.width();
+        if self.edges == other.edges
+            && self.n_bins == other.n_bins
+            && is_close(self.min, other.min)
+            && is_close(self.max, other.max)
+        {
+            return Some(self.clone());
+        }
+        let (own, others) = (narrow.width(), wide.width());
+        let is_whole = |number: f64| (number - number.round()).abs() < SAME_NUMBER;
+        let is_plain = self.edges.is_empty() && other.edges.is_empty() && own > 0.0;
+        if !(is_plain && is_whole(others / own) && is_whole((wide.min - narrow.min) / own)) {
+            return None;
+        }
+        // The narrow bins at both ends lie in wide ones.
+        let below = ((wide.min - narrow.min) / others - SAME_NUMBER).ceil().max(0.0);
+        let above = ((narrow.max - wide.max) / others - SAME_NUMBER).ceil().max(0.0);
+        let (min, max) = (end_of(wide.min, narrow.min, -below * others), end_of(wide.max, narrow.max, above * others));
+        let n_bins = wide.n_bins.saturating_add(whole(below)).saturating_add(whole(above));
+        Some(Axis { n_bins, min, max, ..self.clone() })
+    }
+
+    /// The middle of a bin.
+    fn centre(&self, bin: usize) -> f64 {
+        self.min + (count_as_f64(bin) - 0.5) * self.width()
+    }
+
+    /// The bin of a number: 0 for what is below, one more than there are for what is above.
+    fn bin_at(&self, x: f64) -> usize {
+        match x {
+            x if x < self.min => 0,
+            x if x >= self.max => self.n_bins + 1,
+            x => 1 + whole(count_as_f64(self.n_bins) * (x - self.min) / (self.max - self.min)),
+        }
+    }
+
+    /// True if it has bins behind the last one of another axis.
+    fn holds_behind(&self, other: &Axis) -> bool {
+        self.bin_at(other.centre(other.n_bins + 1)) <= self.n_bins
+    }
+
+    /// The bin of another axis that one of this lies in.
+    fn found_on(&self, other: &Axis, bin: usize) -> usize {
+        let is_same = self.n_bins == other.n_bins && self.edges == other.edges && !other.edges.is_empty();
+        if is_same { bin } else { other.bin_at(self.centre(bin)) }
+    }
+}
+
+/// An end of an axis that goes on by so much: that of the other one, if this has it.
+fn end_of(wide: f64, narrow: f64, more: f64) -> f64 {
+    let end = wide + more;
+    let is_others = (end - narrow).abs() <= SAME_WIDTH * more.abs();
+    if more == 0.0 {
+        wide
+    } else if is_others {
+        narrow
+    } else {
+        end
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers of bins, below 2^24")]
+fn whole(number: f64) -> usize {
+    number as usize
 }
 
 /// The labels behind a pointer; `None` if it points to nothing.
