@@ -6,6 +6,7 @@ import pytest
 import uproot
 
 import arrowroot as ar
+from arrowroot._merging import frames
 from tests.command import run_here
 from tests.judge import root
 
@@ -113,9 +114,7 @@ def test_directories_that_cannot_be_joined_are_an_error(inputs, tmp_path, name, 
     assert not (tmp_path / "out.root").exists()
 
 
-def test_settings_that_joined_directories_do_not_take_are_an_error(inputs, tmp_path):
-    with pytest.raises(ar.InvalidRequestError, match="cannot be left out again"):
-        ar.merge(tmp_path / "out.root", inputs, join="DF_*", on_bad_input="skip")
+def test_rules_that_joined_directories_do_not_take_are_an_error(inputs, tmp_path):
     with pytest.raises(ar.UnsupportedError, match="only trees are taken, and all of their entries"):
         ar.merge(tmp_path / "out.root", inputs, join="DF_*", rules={"O2bc_001": "first"})
 
@@ -127,5 +126,37 @@ def test_the_command_joins_directories(inputs, tmp_path):
     assert done.stderr.count("--join") == 0
     done = run_here("merge", tmp_path / "out.root", *inputs, "--join", "TF_*")
     assert "arrowroot: --join TF_*: no object has this name or path" in done.stderr
+
+
+@pytest.mark.parametrize("max_size", [[], ["--max-size", "1 kB"]])
+def test_joined_directories_are_verified(inputs, tmp_path, max_size):
+    done = run_here("merge", tmp_path / "out.root", *inputs, "--join", "DF_*", "--verify", *max_size)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("column", ["fIndexTracks_Pos", "fIndexArray_Mothers", "fIndexCollisions"])
+def test_a_row_of_another_number_is_found(inputs, tmp_path, monkeypatch, column):
+    target = frames._target
+    other = {column: "O2bc"}
+    monkeypatch.setattr(frames, "_target", lambda name, tree: other.get(name) or target(name, tree))
     done = run_here("merge", tmp_path / "out.root", *inputs, "--join", "DF_*", "--verify")
-    assert "--verify: numbers of rows" in done.stderr
+    assert done.returncode != 0
+    assert "read back, is not what was read" in done.stderr
+    assert column in done.stderr
+    assert not (tmp_path / "out.root").exists()
+
+
+@pytest.mark.parametrize("bad", ["beyond", "two", "cut"])
+def test_an_input_whose_directories_cannot_be_joined_is_left_out(inputs, expected, tmp_path, bad):
+    path = inputs[0].parent / f"{bad}.root"
+    if bad == "cut":
+        path = tmp_path / "cut.root"
+        path.write_bytes(inputs[2].read_bytes()[:-300])
+    out = tmp_path / "out.root"
+    words = [inputs[0], path, *inputs[1:], "--join", "DF_*", "--on-bad-input", "skip", "--verify"]
+    done = run_here("merge", out, *words)
+    assert done.returncode == 4, done.stderr
+    assert done.stderr.count("was left out") == 1
+    assert f"{path} was left out" in done.stderr
+    (frame,) = root.run(made.tables, tmp_path, "out.root", complaints_but=()).values()
+    assert resolved(frame) == expected

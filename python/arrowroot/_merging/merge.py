@@ -136,8 +136,8 @@ def merge(
     provenance: a small tree beside each tree, NAME_inputs, and an attribute set "inputs" of each RNTuple say which
         entries come from which input, and its UUID.
     join: a pattern of names of directories, "DF_*" for ALICE's data frames. Those of all inputs become one, and
-        columns of their trees that hold numbers of rows (fIndex...) number those of the output. An input that is at
-        fault is an error then.
+        columns of their trees that hold numbers of rows (fIndex...) number those of the output. If an input that is at
+        fault is left out, all others are merged again.
     options: of the storage, as for :func:`open`.
 
     Nothing is written under its name unless all is: after an error older files are what they were.
@@ -187,9 +187,9 @@ def request_of(output: Location, inputs: Location | Iterable[Location], *setting
 
 
 class BadInputError(ArrowrootError):
-    """A check found an input at fault: ``error`` says why."""
+    """An input is at fault, and the output has some of it: ``error`` says why."""
 
-    def __init__(self, name: str, error: ArrowrootError) -> None:
+    def __init__(self, name: str, error: ArrowrootError | OSError) -> None:
         super().__init__(name)
         self.name = name
         self.error = error
@@ -226,10 +226,6 @@ def _merged(
 ) -> MergeReport:
     if request.on_bad_input not in ("fail", "skip"):
         raise InvalidRequestError(f"on_bad_input: {request.on_bad_input!r} is neither fail nor skip")
-    if request.on_bad_input == "skip" and request.join is not None:
-        raise InvalidRequestError(
-            "on_bad_input: an input whose directories are joined cannot be left out again, as it is there in part"
-        )
     if request.open_files < 1:
         raise InvalidRequestError("open_files: at least one file must be open")
     max_bytes = None if request.max_size is None else parse_size(request.max_size, "max_size")
@@ -277,6 +273,9 @@ class _Merging:
             is_of_input = not is_read or getattr(error, "is_of_input", False)
             if self._request.on_bad_input == "fail" or not is_of_input:
                 raise
+            if self._request.join is not None and is_read:
+                # Some of its directories may be in the output.
+                raise BadInputError(name, error) from error
             self._left_out.append(LeftOut(without_secrets(name), error))
             return
         if self._rows is not None:
