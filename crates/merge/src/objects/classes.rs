@@ -41,6 +41,12 @@ pub(crate) fn is_added(class: &str) -> bool {
         })
 }
 
+/// True if objects of a class are histograms that store their filled bins alone, which can be found.
+pub(crate) fn is_sparse(class: &str) -> bool {
+    let array = class.strip_prefix("THnSparseT<").and_then(|rest| rest.strip_suffix('>'));
+    array.is_some_and(|array| array_of(array).is_some())
+}
+
 /// True if ROOT merges objects of a class, which are not merged here: the first of them alone would be part of the data.
 pub(crate) fn is_refused(class: &str) -> bool {
     matches!(

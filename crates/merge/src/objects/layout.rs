@@ -134,7 +134,8 @@ impl Layout {
             let (was, is) = moved[moved.partition_point(|(was, _)| *was <= position) - 1];
             is + (position - was)
         };
-        for count in &self.counts {
+        let is_replaced = |count: &&Range<usize>| replaced.iter().any(|(range, _)| range.contains(&count.start));
+        for count in self.counts.iter().filter(|count| !is_replaced(count)) {
             let (start, end) = (now(count.start), now(count.end));
             let n_bytes = u32::try_from(end.checked_sub(start + 4)?).ok().filter(|n_bytes| *n_bytes < BYTE_COUNT)?;
             bytes.get_mut(start..start + 4)?.copy_from_slice(&(n_bytes | BYTE_COUNT).to_be_bytes());

@@ -5,6 +5,7 @@ mod categories;
 mod classes;
 mod graph;
 mod layout;
+mod sparse;
 mod walk;
 pub(crate) mod worker;
 
@@ -14,7 +15,7 @@ use arrowroot::{File, FileKey};
 use crate::error::Result;
 use crate::merging::{Merged, Merging, Names, Origin, Output};
 use crate::rules::Rule;
-use classes::{is_added, is_graph, is_list, is_refused};
+use classes::{is_added, is_graph, is_list, is_refused, is_sparse};
 use worker::Worker;
 
 /// Begins an object of the output, of which an input has the first.
@@ -23,6 +24,7 @@ pub(crate) fn begin(input: &File, key: &FileKey, rule: Option<Rule>) -> Result<B
     let names = Names::of(key);
     match rule {
         None | Some(Rule::Add) if is_added(class) || is_list(class) => Ok(add::begin(key)),
+        None | Some(Rule::Add) if is_sparse(class) => Ok(sparse::begin(key)),
         None | Some(Rule::Concatenate) if is_graph(class) => Ok(graph::begin(key)),
         Some(rule @ (Rule::Add | Rule::Concatenate)) => Err(names.unsupported(
             input,

@@ -1,0 +1,59 @@
+"""Histograms that store their filled bins alone are added as hadd does it."""
+
+from __future__ import annotations
+
+import pytest
+
+import arrowroot as ar
+from tests.judge import root
+
+from . import sparse_with_root as made
+from .trees_with_root import hadd
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("sparse")
+    root.run(made.make, directory)
+    names = [f"s{number}.root" for number in range(made.N_INPUTS)]
+    ar.merge(directory / "ours.root", [directory / name for name in names])
+    root.run(hadd, directory, "theirs.root", names)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def sums(inputs):
+    return [root.run(made.found, inputs, f"{name}.root", complaints_but=()) for name in ("ours", "theirs")]
+
+
+@pytest.mark.parametrize("name", made.SUMS)
+def test_sums_of_filled_bins_are_those_of_hadd(sums, name):
+    ours, theirs = sums
+    assert_same(ours[name], theirs[name])
+
+
+def assert_same(ours, theirs):
+    bins, others = ours.pop("bins"), theirs.pop("bins")
+    assert ours == theirs
+    assert bins.keys() == others.keys()
+    for place, (content, square) in others.items():
+        # ROOT takes the root of squares, and its square.
+        assert bins[place] == (content, pytest.approx(square, rel=1e-12))
+
+
+def test_sums_take_more_fills_in_root(inputs):
+    ours, theirs = (
+        root.run(made.found, inputs, f"{name}.root", True, complaints_but=()) for name in ("ours", "theirs")
+    )
+    for name in made.SUMS:
+        assert_same(ours[name], theirs[name])
+
+
+@pytest.mark.parametrize("name", made.REFUSED)
+def test_filled_bins_of_other_axes_and_errors_are_an_error(inputs, tmp_path, name):
+    others = dict.fromkeys([other for other in made.REFUSED if other != name], "drop")
+    paths = [inputs / f"no{number}.root" for number in range(made.N_INPUTS)]
+    with pytest.raises(ar.ArrowrootError, match=rf"no1\.root: {name}: .*{made.REFUSED[name][1]}"):
+        ar.merge(tmp_path / "out.root", paths, rules=others)
+    report = ar.merge(tmp_path / "out.root", paths, rules=others, on_bad_input="skip")
+    assert [one.path for one in report.left_out] == [str(paths[1])]
