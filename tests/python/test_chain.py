@@ -462,6 +462,18 @@ def test_a_filtered_pass_opens_each_file_once(tmp_path, openings, columns, entri
     assert max(Counter(map(str, openings)).values()) == 1
 
 
+@pytest.mark.parametrize("condition", ["x >= 0", "x < 20", "x >= 100", "x % 3 == 0", "x > 200"])
+def test_stretches_of_trees_open_each_file_once(tmp_path, openings, condition):
+    write_numbers(tmp_path, [20, 0, 15, 5] * 5)
+    scan = ar.scan(f"{tmp_path}/*.root", "T", filter=condition)
+    openings.clear()
+    table = scan.read_all()
+    x = np.arange(200)
+    expected = x[eval(condition, {"x": x})]  # noqa: S307 - ours
+    assert (table["x"].to_pylist(), table["y"].to_pylist()) == (expected.tolist(), (-expected).tolist())
+    assert max(Counter(map(str, openings)).values()) == 1
+
+
 def test_trees_of_one_file_are_not_taken_for_each_other_when_they_are_opened_again(tmp_path, openings):
     write_numbers(tmp_path, [5])
     with uproot.recreate(tmp_path / "two.root") as file:

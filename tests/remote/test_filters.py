@@ -138,6 +138,70 @@ def test_a_filter_costs_no_more_than_none(place, small_clusters, text, columns):
     assert n_after - n_between <= 1.1 * (n_between - n_before) + 8
 
 
+N_FILES, N_PER_FILE = 12, 3000
+OF_MANY = ["u", "event", "lists", "x00", "x11"]
+
+
+@pytest.fixture(scope="module", params=["ttree", "rntuple"])
+def many(served, request):
+    """Write small files of two clusters each, with all values of u, whose data do not come with their openings."""
+    names = []
+    for number in range(N_FILES):
+        part = numbers().slice(number * N_PER_FILE, N_PER_FILE)
+        names.append(f"many-{request.param}-{number}.root")
+        ar.write(f"{served / names[-1]}:Events", part, layout=request.param, compression="zstd:1", flush=1500)
+    return [served / name for name in names]
+
+
+#: By filter: its column, requests besides two for each file, and entries of which all columns are read.
+COSTS_OF_MANY = {
+    None: (None, 0, slice(None)),
+    "event >= 0": ("event", 1, slice(None)),
+    "u < 0.25": ("u", 1, slice(None)),
+    # Nothing is selected, or a cluster: as if there were no stretches.
+    "event < 0": ("event", 0, slice(0)),
+    "event >= 19500 && event < 21000": ("event", 0, slice(19_500, 21_000)),
+    # All of the first file, and nothing behind: then eight are read with all columns.
+    "event < 3000": ("event", 1, slice(27_000)),
+    # Nothing of the first four files, and all behind: those of the stretch that they are in are asked twice.
+    "event >= 12000": ("event", 5, slice(12_000, None)),
+}
+
+
+@pytest.mark.parametrize("kind", ["http", "root"])
+def test_in_many_small_files_a_filter_costs_a_request_more_than_none(served, many, kind):
+    def payload_bytes(columns, entries=None):
+        return ar.scan(many, "Events", columns, entries=entries).drain().payload_bytes
+
+    with place_of(kind, served) as place:
+        for text, (column, n_more, whole) in COSTS_OF_MANY.items():
+            n_before = len(place.requests())
+            scan = ar.scan(
+                [place.url(path.name) for path in many], "Events", OF_MANY, filter=text, **place.options
+            )
+            table = scan.read_all()
+            requests = [one for one in place.requests()[n_before:] if one.method in CONTENT]
+            assert table.equals(ar.scan(many, "Events", OF_MANY, filter=text).read_all())
+            assert len(requests) == 2 * N_FILES + n_more, text
+            n_bytes = payload_bytes(OF_MANY, whole)
+            if column:
+                n_bytes += payload_bytes([column]) - payload_bytes([column], whole)
+            assert scan.stats.payload_bytes == scan.plan.payload_bytes == n_bytes, text
+
+
+@pytest.mark.parametrize(
+    ("text", "n_reads"),
+    # A read for each file, and two more of the first one.
+    [(None, 12), ("event >= 0", 14), ("event < 0", 24)],
+)
+def test_in_many_small_files_on_a_disk_a_dense_filter_reads_once(many, text, n_reads):
+    scan = ar.scan(many, "Events", filter=text)
+    table = pa.Table.from_batches(scan, scan.schema)
+    assert scan.stats.read_calls == n_reads
+    numbers = np.arange(N_FILES * N_PER_FILE)
+    assert table["event"].to_pylist() == ([] if text == "event < 0" else numbers.tolist())
+
+
 @pytest.mark.parametrize(
     ("layout", "text", "n_requests"),
     [

@@ -145,6 +145,10 @@ class Chain:
     def files_of(self, entries: EntrySet) -> Files | None:
         """Return which files the entries are in, if they are in order and not all files stay open."""
 
+    def starts(self) -> Sequence[int]:
+        """Return the numbers of the first entries of trees that have some, where they are read one after the other."""
+        return ()
+
     def cluster_of(self, entry: int) -> tuple[int, int]:
         """Return the first entry of the cluster of the main tree that an entry is in, and the one after its last."""
         return cluster_of(self.tree, entry)
@@ -391,7 +395,8 @@ class Chain:
         sizes = self.tree.entry_bytes()
         partners = partial(self.with_partners, options=options)
         files = self.files_of(entries)
-        return Filtered(condition, names, entries, self.num_entries, sizes, partners, self.cluster_of, files)
+        of_trees = (self.cluster_of, files, None, self.starts())
+        return Filtered(condition, names, entries, self.num_entries, sizes, partners, *of_trees)
 
 
 def cluster_of(tree: Tree, entry: int) -> tuple[int, int]:

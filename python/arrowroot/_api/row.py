@@ -513,6 +513,10 @@ class Row(Chain):
         n_at_once = max(1, min(_N_IN_A_STEP, _REOPENED_BYTES // (4 * largest + 1)))
         return Files([member.first_entry for member in self.members], n_at_once)
 
+    def starts(self) -> Sequence[int]:
+        """Return the numbers of the first entries of the trees that have some."""
+        return [member.first_entry for member in self.members if member.num_entries]
+
     def cluster_of(self, entry: int) -> tuple[int, int]:
         """Return the ends of the cluster that an entry is in; no cluster is in two files."""
         member = self.members[max(0, bisect_right(self.members, entry, key=_first_entry) - 1)]

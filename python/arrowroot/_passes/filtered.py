@@ -13,7 +13,7 @@ from arrowroot._passes.source import import_batch
 from arrowroot._sizes import parse_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -44,6 +44,9 @@ _DENSE = 0.05
 _MOST = 0.9
 #: A first stretch of entries is one cluster, the next ones have so many times the entries that were looked at before.
 _GROWTH = 8
+#: Trees of a row are small if they take this much memory on average, as a line carries in about the time of a request.
+#: At most so many times that is read with all columns at once because of what a tree before it had.
+_SMALL_BYTES, _N_AT_ONCE = parse_size("2 MB"), 8
 
 
 class Files(NamedTuple):
@@ -62,6 +65,8 @@ class Filtered(NamedTuple):
     files: the files that the entries are in; None: all files are open, or the entries are not in order.
     aside: takes entries out of what is selected, before the other columns are read. It is not asked where each range
         is a request.
+    starts: the numbers of the first entries of the trees in a row that have some; empty if they are not looked at one
+        by one.
     """
 
     condition: Filter
@@ -73,6 +78,7 @@ class Filtered(NamedTuple):
     cluster_of: Callable[[int], tuple[int, int]]
     files: Files | None = None
     aside: Callable[[Iterator[Evaluated]], Iterator[Evaluated]] | None = None
+    starts: Sequence[int] = ()
 
     @property
     def range(self) -> tuple[int, int] | None:
@@ -213,6 +219,9 @@ class FilteredSource:
     there were no filter, if the filter's columns alone would take about as long. Else the entries are looked at in
     stretches that end with clusters: once two passes over one would have taken as long as all at once, the next stretch
     is read so, and asked for while the one before is looked at.
+
+    In a row of small trees each pass over one costs a request, or a plan and a read, wherever its file is. There
+    stretches end with trees, the first one with the first tree, and the last tree of a stretch speaks for the next one.
     """
 
     def __init__(self, make: Maker, filtered: Filtered, options: Options) -> None:
@@ -222,6 +231,7 @@ class FilteredSource:
         self._options = options._replace(memory_budget_bytes=max(1, options.memory_budget_bytes // 2))
         self._began_ns = time.perf_counter_ns()
         self._first = first_pass(make, filtered, self._options)
+        self._first_plan: Callable[[], Plan] = self._first.plan
         self._first_ns = 0
         self._rest = [name for name in filtered.columns if name not in filtered.condition.columns]
         a_row = sum(filtered.entry_bytes.get(name, 1.0) for name in filtered.columns)
@@ -229,6 +239,10 @@ class FilteredSource:
             None if options.batch_bytes is None else max(1, int(options.batch_bytes / max(1.0, a_row)))
         )
         self._n_entries = self._first.num_entries
+        #: Where the trees of a row end if these are small, as places among the entries to look at.
+        self._tree_ends = self._ends_of_small_trees(a_row)
+        #: The most entries in a stretch of trees that is read with all columns at once.
+        self._n_at_once = int(_N_AT_ONCE * _SMALL_BYTES / max(1.0, a_row))
         #: The stretch that is looked at, by indices among the entries to look at, and what is selected in it.
         self._stretch = (0, self._n_entries)
         self._selected: list[npt.NDArray[np.int64]] = []
@@ -236,15 +250,15 @@ class FilteredSource:
         self._is_together = False
         #: The pass over the next stretch, if it is asked for already, when that began, and where the stretch ends.
         self._ahead: tuple[EnginePass, int, int] | None = None
-        if self._rest and filtered.range is not None and self._first.max_ranges == 1:
+        if self._rest and filtered.range is not None and (self._tree_ends or self._first.max_ranges == 1):
             self._stretch = (0, 0)
             self._evaluations: Iterator[Evaluated] = iter(())
         else:
             evaluations = evaluate(self._first, filtered)
             self._evaluations = filtered.aside(evaluations) if filtered.aside else evaluations
         self._ended: list[Cost] = []
-        #: Plans of the passes that were read, not only planned.
-        self._plans: list[Plan] = []
+        #: Make the plans of the passes that were read, not only planned. Those of many files are made if somebody asks.
+        self._plans: list[Callable[[], Plan]] = []
         self._second: tuple[Source, int] | None = None
         self._running: Iterator[pa.RecordBatch] | None = None
         self._n_delivered = 0
@@ -341,13 +355,17 @@ class FilteredSource:
         start, whole = self._stretch[1], self._filtered.range
         if start == self._n_entries or whole is None:
             return False
-        end = self._next_end(start, whole[0])
         if self._ahead:
             end, self._is_together = self._ahead[2], True
+        elif self._tree_ends:
+            self._is_together = start > 0 and self._is_dense_before(start)
+            end = self._end_of_trees(start, is_together=self._is_together)
         elif start == 0:
+            end = self._next_end(start, whole[0])
             self._is_together = self._takes_as_long(0, end)
             end = self._n_entries if self._is_together else end
         else:
+            end = self._next_end(start, whole[0])
             self._is_together = self._takes_as_long(*self._stretch)
         of_stretch = (whole[0] + start, whole[0] + end)
         self._is_together &= self._may_read(self._names, of_stretch)
@@ -356,11 +374,12 @@ class FilteredSource:
         if self._is_together:
             return True
         if self._n_looked_at:
-            self._plans.append(self._first.plan())
+            self._plans.append(self._first_plan)
         self._ended.append(self._first.cost().later(self._first_ns))
         self._first.cancel()
         filtered = self._filtered._replace(entries=of_stretch)
         self._first = first_pass(self._make, filtered, self._options)
+        self._first_plan = partial(_plan_of, first_pass, self._make, filtered, self._options)
         self._first_ns = time.perf_counter_ns() - self._began_ns
         self._evaluations = evaluate(self._first, filtered)
         return True
@@ -372,13 +391,46 @@ class FilteredSource:
         # A short rest would be worth no stretch of its own.
         return self._n_entries if self._n_entries - end <= end - start else max(end, start + 1)
 
+    def _ends_of_small_trees(self, a_row: float) -> list[int]:
+        """Return where trees end, if there are several small ones and no others to consider."""
+        whole, starts = self._filtered.range, self._filtered.starts
+        if whole is None or self._filtered.aside or self._first.max_ranges == 1 or len(starts) < 2:
+            return []
+        if self._filtered.num_entries * a_row > _SMALL_BYTES * len(starts):
+            return []
+        return [*(start - whole[0] for start in starts if whole[0] < start < whole[1]), self._n_entries]
+
+    def _end_of_trees(self, start: int, *, is_together: bool) -> int:
+        """Return where a stretch of whole trees ends; ``is_together``: it is to be read with all columns at once."""
+        n_before = bisect_right(self._tree_ends, start) if start else 0
+        last = min(n_before + max(1, n_before * _GROWTH), len(self._tree_ends))
+        if is_together:
+            last = min(last, bisect_right(self._tree_ends, start + self._n_at_once))
+        return self._tree_ends[max(last, n_before + 1) - 1]
+
+    def _is_dense_before(self, end: int) -> bool:
+        """Return whether the selected entries of the tree that ends at a place need most of its other columns."""
+        number = bisect_right(self._tree_ends, end) - 1
+        start = self._tree_ends[number - 1] if number else 0
+        selected = self._selected_in(start, end)
+        if self._first.max_ranges is None and len(selected) <= _DENSE * (end - start):
+            return False
+        first = self._filtered.range[0] if self._filtered.range else 0
+        others = self._make(self._rest, (first + start, first + end), self._options)
+        return len(selected) > 0 and self._needs_most_of(others, selected - start)
+
+    def _selected_in(self, start: int, end: int) -> npt.NDArray[np.int64]:
+        """Return the places of what is selected of a range of the stretch that is looked at."""
+        import numpy as np
+
+        selected = np.concatenate([np.zeros(0, dtype=np.int64), *self._selected])
+        return selected[slice(*np.searchsorted(selected, [start, end]))]
+
     def _takes_as_long(self, start: int, end: int) -> bool:
         """Return whether two passes over entries, with what is selected among them, take as long as all at once.
 
         start, end: a range of places among the entries to look at.
         """
-        import numpy as np
-
         first = self._filtered.range[0] if self._filtered.range else 0
         if self._filtered.files:
             # A look at its last file is enough: the others may be closed by now.
@@ -389,8 +441,7 @@ class FilteredSource:
             return False
         at_once = _MOST * self._make(self._names, entries, self._options).line_bytes
         in_two: float = self._make(self._filtered.condition.columns, entries, self._options).line_bytes
-        selected = np.concatenate([np.zeros(0, dtype=np.int64), *self._selected])
-        selected = selected[slice(*np.searchsorted(selected, [start, end]))]
+        selected = self._selected_in(start, end)
         if in_two < at_once and len(selected):
             # An entry list would say it exactly, but an RNTuple reads pages to plan one.
             others = self._make(self._rest, entries, self._options)
@@ -402,14 +453,21 @@ class FilteredSource:
         """Ask for the next stretch as a whole, if the clusters that were looked at of this one say so."""
         start, end = self._stretch
         first = self._filtered.range[0] if self._filtered.range else 0
-        looked_at = (
-            self._filtered.cluster_of(first + self._n_looked_at)[0] - first
-            if self._n_looked_at < end
-            else end
-        )
-        if end == self._n_entries or looked_at <= start or not self._takes_as_long(start, looked_at):
+        if end == self._n_entries:
             return
-        next_end = self._next_end(end, first)
+        if self._tree_ends:
+            n_trees = bisect_right(self._tree_ends, self._n_looked_at)
+            looked_at = self._tree_ends[n_trees - 1] if n_trees else 0
+            if looked_at <= start or not self._is_dense_before(looked_at):
+                return
+            next_end = self._end_of_trees(end, is_together=True)
+        else:
+            looked_at = end
+            if self._n_looked_at < end:
+                looked_at = self._filtered.cluster_of(first + self._n_looked_at)[0] - first
+            if looked_at <= start or not self._takes_as_long(start, looked_at):
+                return
+            next_end = self._next_end(end, first)
         entries = (first + end, first + next_end)
         if self._may_read(self._names, entries):
             source = self._make(self._names, entries, self._range_options())
@@ -468,6 +526,8 @@ class FilteredSource:
         around = self._around(entries)
         source, first = around or (self._make(self._rest, entries, self._options), 0)
         later_ns = self._begin_second(source)
+        plan = source.plan()
+        self._plans.append(lambda: plan)
         schema = self.schema()
         n_done = 0
         while (batch := _next_of(source)) is not None:
@@ -499,13 +559,15 @@ class FilteredSource:
         start, end = self._stretch
         half = (start + end) // 2
         first = self._filtered.range[0] if self._filtered.range else 0
+        entries = (first + start, first + end)
         if self._ahead:
             source, later_ns, _ = self._ahead
             self._begin_second(source, later_ns)
             self._ahead = None
         else:
-            source = self._make(self._names, (first + start, first + end), self._range_options())
+            source = self._make(self._names, entries, self._range_options())
             later_ns = self._begin_second(source)
+        self._plans.append(partial(_plan_of, self._make, self._names, entries, self._range_options()))
         schema = self.schema()
         while (batch := _next_of(source)) is not None:
             selected = selected_rows(self._filtered.condition, batch, partial(add, first + start))
@@ -531,7 +593,6 @@ class FilteredSource:
         if later_ns is None:
             later_ns = time.perf_counter_ns() - self._began_ns
         self._second = (source, later_ns)
-        self._plans.append(source.plan())
         return later_ns
 
     def _end_second(self, source: Source, later_ns: int) -> None:
@@ -543,9 +604,8 @@ class FilteredSource:
 
         from arrowroot._cost.plan import Plan
 
-        joined = Plan.joined(
-            [self._first.plan(), *self._plans], columns=self.column_names, n_entries=self.num_entries
-        )
+        plans = [self._first.plan(), *(make() for make in self._plans)]
+        joined = Plan.joined(plans, columns=self.column_names, n_entries=self.num_entries)
         left = None
         if not self._is_over and self._rest:
             can_be = self._filtered.with_partners(self._rest, self._filtered.entries)
@@ -601,6 +661,10 @@ class FilteredSource:
         self._first.cancel()
         for source, _ in self._running_now():
             source.cancel()
+
+
+def _plan_of(make: Callable[..., EnginePass], *given: Any) -> Plan:
+    return make(*given).plan()
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
