@@ -75,6 +75,30 @@ def test_a_scan_is_cancelled_from_another_thread(wide_file):
     assert sum(batch.num_rows for batch in scan) == N_ENTRIES
 
 
+@pytest.mark.parametrize("options", [{}, {"filter": "x1 > 20"}], ids=["plain", "filter"])
+def test_threads_share_an_iterator_of_batches(wide_file, options):
+    scan = ar.open(wide_file)["Events"].scan(["x0", "x1"], batch_size="64 kB", **options)
+    expected = pa.Table.from_batches(scan).sort_by("x0")
+    batches, drawn, errors = iter(scan), [], []
+
+    def draw():
+        try:
+            drawn.extend(batches)
+        except ValueError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=draw) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert len(drawn) > 50
+    assert pa.Table.from_batches(drawn).sort_by("x0").equals(expected)
+    batches.close()
+    assert list(batches) == []
+
+
 def test_memory_of_a_streamed_scan_is_bounded(wide_file):
     code = (
         "import resource, sys, arrowroot as ar;"

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from arrowroot._arguments import not_made, refuse, takes
 from arrowroot._arrow import convert
 from arrowroot._errors import ArrowrootError, InvalidRequestError, WrongTypeError, no_attribute, not_picklable
+from arrowroot._passes.shared import Shared
 from arrowroot._passes.source import TreeSource, batches_of, say_way_around
 from arrowroot._render import clip, html_table, printable, type_text
 from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
 
     import awkward as ak
     import numpy.typing as npt
@@ -173,12 +174,18 @@ class Scan:
         self._source.cancel()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Start a pass over the record batches."""
-        batches = _batches_of(self._begin())
-        progress = shown(self._source.place)
-        return batches if progress is None else self._seen(batches, progress)
+        """Start a pass over the record batches. Threads may share the iterator: each batch goes to one of them."""
+        return self._shared(self._begin())
 
-    def _seen(self, batches: Iterator[pa.RecordBatch], progress: Progress) -> Iterator[pa.RecordBatch]:
+    def _shared(self, source: Source) -> Shared[pa.RecordBatch]:
+        """Return the batches of a pass, for as many threads as there are."""
+        batches = _batches_of(source)
+        progress = shown(source.place)
+        return Shared(batches if progress is None else self._seen(batches, progress))
+
+    def _seen(
+        self, batches: Iterator[pa.RecordBatch], progress: Progress
+    ) -> Generator[pa.RecordBatch, None, None]:
         """Yield batches, and show how far they are while the next one is waited for: a loop may print."""
         with progress:
             progress.watch(self)
@@ -190,15 +197,11 @@ class Scan:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Start a pass as an Arrow C stream."""
         source = self._begin()
-        progress = shown(source.place)
-        if isinstance(source, TreeSource) and progress is None:
+        if isinstance(source, TreeSource) and shown(source.place) is None:
             return source.native.__arrow_c_stream__(requested_schema)
         import pyarrow as pa
 
-        batches = _batches_of(source)
-        if progress is not None:
-            batches = self._seen(batches, progress)
-        reader = pa.RecordBatchReader.from_batches(source.schema(), batches)
+        reader = pa.RecordBatchReader.from_batches(source.schema(), self._shared(source))
         return reader.__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
@@ -428,7 +431,7 @@ def shown(place: Callable[[], str], verb: str = "reading") -> Progress | None:
     return Progress(label, after_s=LONG_S)
 
 
-def _batches_of(source: Source) -> Iterator[pa.RecordBatch]:
+def _batches_of(source: Source) -> Generator[pa.RecordBatch, None, None]:
     try:
         yield from batches_of(source)
     except ArrowrootError as error:
