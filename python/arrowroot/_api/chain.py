@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from arrowroot._expressions.scope import Alias, Scope
     from arrowroot._filter.bind import Filter, FilterLike
     from arrowroot._options import Define
-    from arrowroot._passes.filtered import Files, Filtered
+    from arrowroot._passes.first_pass import Files, Filtered
     from arrowroot._passes.friends import FriendBranch
     from arrowroot._passes.left_out import LeavingOut
     from arrowroot._passes.source import EnginePass, Source
@@ -390,7 +390,7 @@ class Chain:
 
     def filtered(self, condition: Filter, names: list[str], entries: EntrySet, options: Options) -> Filtered:
         """Return what a filter selects from. ``condition``: bound by this chain."""
-        from arrowroot._passes.filtered import Filtered
+        from arrowroot._passes.first_pass import Filtered
 
         sizes = self.tree.entry_bytes()
         partners = partial(self.with_partners, options=options)

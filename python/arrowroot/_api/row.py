@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from arrowroot import _native
     from arrowroot._api.file import File
     from arrowroot._filter.bind import Filter
-    from arrowroot._passes.filtered import Files
+    from arrowroot._passes.first_pass import Files
     from arrowroot._passes.left_out import LeavingOut
     from arrowroot._passes.source import EnginePass, Source, TreeSource
     from arrowroot._select.columns import Choice
@@ -508,7 +508,7 @@ class Row(Chain):
         )
         if largest is None or not is_in_order:
             return None
-        from arrowroot._passes.filtered import Files
+        from arrowroot._passes.first_pass import Files
 
         n_at_once = max(1, min(_N_IN_A_STEP, _REOPENED_BYTES // (4 * largest + 1)))
         return Files([member.first_entry for member in self.members], n_at_once)

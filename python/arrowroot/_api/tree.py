@@ -425,7 +425,7 @@ class Tree(TreeMetadata):
         """
         import numpy as np
 
-        from arrowroot._passes.filtered import evaluate, first_pass
+        from arrowroot._passes.first_pass import evaluate, first_pass
 
         if limit is not None:
             limit = checked_count(limit, "limit")

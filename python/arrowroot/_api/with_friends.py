@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from arrowroot._api.row import Member
     from arrowroot._expressions.scope import Alias
     from arrowroot._options import Options
-    from arrowroot._passes.filtered import Files
+    from arrowroot._passes.first_pass import Files
     from arrowroot._passes.friends import FriendBranch
     from arrowroot._passes.source import EnginePass
     from arrowroot._select.entries import Entries, EntrySet

@@ -273,7 +273,7 @@ def _filtered(
     batch: pa.RecordBatch, condition: Filter, names: Sequence[str], first: int
 ) -> tuple[pa.RecordBatch, npt.NDArray[np.int64]]:
     """Return the selected entries and their rows; ``first``: number of the first entry."""
-    from arrowroot._passes.filtered import selected_rows, taken
+    from arrowroot._passes.first_pass import selected_rows, taken
 
     rows = selected_rows(condition, batch.select(condition.columns), lambda row: first + row)
     return taken(batch.select(list(names)), rows), rows

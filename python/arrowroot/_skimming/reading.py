@@ -9,7 +9,8 @@ import numpy as np
 
 from arrowroot._errors import NoSuchColumnError, UnsupportedError
 from arrowroot._filter.bind import AllOf
-from arrowroot._passes.filtered import FilteredSource, taken
+from arrowroot._passes.filtered import FilteredSource
+from arrowroot._passes.first_pass import taken
 from arrowroot._passes.source import batches_of
 from arrowroot._select.entries import normalise
 from arrowroot._skimming.carrying import other_trees, sums_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from arrowroot._passes.filtered import Evaluated, taken
+from arrowroot._passes.first_pass import Evaluated, taken
 from arrowroot._skimming.flow import Waiting
 
 if TYPE_CHECKING:
