@@ -91,7 +91,7 @@ def test_a_run_leaves_a_whole_file_or_says_what_went_wrong_and_leaves_none(told)
 
 def is_of_another(error: str) -> bool:
     """A thread may be told first that another one has stopped the file."""
-    return "unfinished" in error or "is closed" in error
+    return "unfinished" in error or "is given up" in error
 
 
 def test_each_entry_is_there_once_and_in_the_promised_order(told):

@@ -76,6 +76,63 @@ def test_an_exception_in_a_context_ends_all_who_fill_the_file_and_says_why(tmp_p
     assert not list(tmp_path.iterdir())
 
 
+def leave(error: BaseException) -> Any:
+    def stop(_: ar.WritableFile) -> None:
+        raise error
+
+    return stop
+
+
+@pytest.mark.parametrize(
+    ("stop", "why"),
+    [
+        (
+            leave(KeyboardInterrupt()),
+            "Ctrl-C left the block that writes it: the file is given up, and nothing",
+        ),
+        (leave(MishapError("mine")), "MishapError left the block that writes it: the file is given up, and"),
+        (
+            ar.WritableFile.abort,
+            "abort() was called: the file is given up, and nothing that was filled is kept",
+        ),
+        (
+            ar.WritableFile.close,
+            "table 'T' is closed while 2 of its contexts are still open, whose entries would",
+        ),
+    ],
+    ids=["interrupt", "exception", "abort", "close"],
+)
+def test_who_fills_a_file_is_told_why_it_ended_and_what_is_left(tmp_path, stop, why):
+    told: list[str] = []
+    all_fill = threading.Barrier(3)
+
+    def produce(table: ar.TableWriter) -> None:
+        try:
+            with table.context() as context:
+                context.fill({"x": np.arange(7)})
+                all_fill.wait(60)
+                while True:
+                    context.fill({"x": np.arange(7)})
+        except ar.InvalidRequestError as error:
+            told.append(str(error).replace('"', "'"))
+
+    file = ar.create(tmp_path / "a.root", n_threads=2)
+    table = file.tree("T", SCHEMA.empty_table().select(["x"]).schema, flush=100)
+    threads = [threading.Thread(target=produce, args=(table,), daemon=True) for _ in range(2)]
+    [thread.start() for thread in threads]
+    with suppress(KeyboardInterrupt, MishapError, ar.InvalidRequestError), file:
+        all_fill.wait(60)
+        stop(file)
+    [thread.join(60) for thread in threads]
+    assert len(told) == 2, "some fill on"
+    assert all(why in error for error in told), told
+    with pytest.raises(
+        ar.InvalidRequestError, match=r"the file is given up, and nothing that was filled is kept$"
+    ):
+        file.tree("U", SCHEMA)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_a_disk_that_is_full_under_contexts_is_told_by_who_closes_the_file(tmp_path, n_threads):
     """The tree is saved on its way all the time: the disk is full in the middle of that, too."""

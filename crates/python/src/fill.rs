@@ -32,7 +32,12 @@ impl PyFillContext {
 
     fn context(&self) -> PyResult<Arc<FillContext>> {
         let context = self.context.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        context.ok_or_else(|| invalid("the context is closed, nothing can be filled".to_owned()))
+        context.ok_or_else(|| {
+            invalid(
+                "the context is closed, nothing can be filled; what was filled before is kept if the file is"
+                    .to_owned(),
+            )
+        })
     }
 }
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 #: The queue is said to grow after so many seconds.
 GROWTH_SECONDS = 10.0
+_CLOSED = "the context is closed, nothing can be filled; what was filled before is kept if the file is"
 
 
 class QueueState(NamedTuple):
@@ -96,7 +97,7 @@ class FillContext:
             data is taken then. StorageError for a disk that is full: no file is left then.
         """
         if self._is_closed:
-            raise InvalidRequestError(f"{self._table.where}: the context is closed, nothing can be filled")
+            raise InvalidRequestError(f"{self._table.where}: {_CLOSED}")
         if os.getpid() != self._process:
             # Before any lock, which a thread that is not in this process may have.
             raise InvalidRequestError(

@@ -233,6 +233,8 @@ class WritableFile(WritableDirectory):
     ) -> None:
         super().__init__(None, "")
         self._native: _native.FileWriter | None = native
+        #: Why nothing can be written any more, once that is so.
+        self._ended = "the file is closed, nothing can be written"
         #: The file that counts and times, also once the file is closed.
         self._counting = native
         self._threshold_ns = threshold_ns
@@ -263,7 +265,7 @@ class WritableFile(WritableDirectory):
     def native(self) -> _native.FileWriter:
         """The engine's writer. Raises: InvalidRequestError if the file is closed."""
         if self._native is None:
-            raise InvalidRequestError(f"{self._file_path}: the file is closed, nothing can be written")
+            raise InvalidRequestError(f"{self._file_path}: {self._ended}")
         return self._native
 
     @property
@@ -292,8 +294,8 @@ class WritableFile(WritableDirectory):
             with self.shown(does=_COMPLETES), naming(printable(self._file_path)):
                 self._close_tables()
                 return native.complete()
-        except BaseException:
-            self.abort()
+        except BaseException as error:
+            self._give_up(f"{_named(error)} ended its completion")
             raise
 
     def close(self) -> None:
@@ -307,8 +309,8 @@ class WritableFile(WritableDirectory):
             with self.shown(does=_COMPLETES):
                 self._close_tables()
                 self._native.close()
-        except BaseException:
-            self.abort()
+        except BaseException as error:
+            self._give_up(f"{_named(error)} ended its closing")
             raise
         self._native = None
         self._wall_ns = time.perf_counter_ns() - self._started_ns
@@ -353,18 +355,23 @@ class WritableFile(WritableDirectory):
         >>> new = ar.create("given-up.root")
         >>> new.abort()
         """
+        self._give_up("abort() was called")
+
+    def _give_up(self, why: str) -> None:
+        """Leave nothing; ``why`` is told to the threads that still fill it."""
         native, self._native = self._native, None
         if native is not None:
-            native.abort()
+            self._ended = f"{why}: the file is given up, and nothing that was filled is kept"
+            native.abort(self._ended)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if kind is None:
             self.close()
         else:
-            self.abort()
+            self._give_up(f"{_named(error or kind())} left the block that writes it")
 
     def __del__(self) -> None:
         if getattr(self, "_native", None) is not None:
@@ -384,6 +391,10 @@ class WritableFile(WritableDirectory):
     def __repr__(self) -> str:
         state = "closed" if self._native is None else counted(len(self.tables), "table")
         return f"<WritableFile {printable(self._file_path)}: {state}>"
+
+
+def _named(error: BaseException) -> str:
+    return "Ctrl-C" if isinstance(error, KeyboardInterrupt) else type(error).__name__
 
 
 @atexit.register

@@ -314,7 +314,10 @@ impl FillContext {
         let thread = thread::current().id();
         let mut open = lock(&filling.open);
         let Some(context) = open.get_mut(&self.inner.number).filter(|context| !context.is_ended) else {
-            let what = format!("table {:?}: the context is closed, nothing can be filled", filling.columns.table);
+            let table = &filling.columns.table;
+            let what = format!(
+                "table {table:?}: the context is closed, nothing can be filled; what was filled before is kept if the file is"
+            );
             return Err(Error::InvalidRequest { what });
         };
         context.begin(thread);
