@@ -1,5 +1,6 @@
 import gc
 import itertools
+import os
 import re
 import tracemalloc
 import weakref
@@ -362,8 +363,47 @@ def test_a_file_that_was_replaced_since_is_an_error(tmp_path, monkeypatch):
         write_tree(tmp_path / f"{name}.root", n, seed=1)
     scan = ar.scan(f"{tmp_path}/*.root", "Events", ["run"])
     write_tree(tmp_path / "b.root", 30, seed=2)
-    with pytest.raises(ar.StorageError, match=r"b\.root: the file changed since"):
+    with pytest.raises(ar.StorageError, match=r"b\.root: the file changed while it was read: it had"):
         scan.read_all()
+
+
+def cut(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def write_over(path):
+    path.write_bytes(path.read_bytes()[::-1])
+
+
+def write_another(path):
+    with uproot.recreate(path) as file:
+        file["Other"] = {"run": np.arange(20)}
+
+
+@pytest.mark.parametrize("n_kept", [1, 2])
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (cut, "it had .* bytes and has|truncated"),
+        (write_over, "it was written to|.*not a ROOT file"),
+        (write_another, "it had .* bytes and has|no object 'Events'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::arrowroot.RecoveredWarning")
+def test_whatever_became_of_a_file_since_the_opening_is_one_kind_of_error(
+    tmp_path, monkeypatch, n_kept, change, what
+):
+    monkeypatch.setattr(_row, "_N_KEPT_OPEN", n_kept)
+    for name, n in (("a", 10), ("b", 2000)):
+        write_tree(tmp_path / f"{name}.root", n, seed=1)
+    scan = ar.scan(f"{tmp_path}/*.root", "Events", ["run"])
+    assert scan.num_entries
+    change(tmp_path / "b.root")
+    with pytest.raises(
+        ar.StorageError, match=rf"b\.root: the file changed while it was read: ({what})"
+    ) as raised:
+        scan.read_all()
+    assert str(raised.value).endswith("; open it again")
 
 
 @pytest.fixture

@@ -124,11 +124,12 @@ impl LocalFile {
     fn read_exact(&self, file: &File, offset: u64, buffer: &mut [u8]) -> Result<()> {
         check_range(self, offset, buffer.len())?;
         file.read_exact_at(buffer, offset).map_err(|source| {
-            let doing = if source.kind() == std::io::ErrorKind::UnexpectedEof {
-                format!("became shorter than {} bytes while it was read, at byte {offset}", self.size_bytes)
-            } else {
-                format!("cannot read {} bytes at {offset}", buffer.len())
-            };
+            if source.kind() == std::io::ErrorKind::UnexpectedEof
+                && let Err(changed) = self.check_unchanged(file)
+            {
+                return changed;
+            }
+            let doing = format!("cannot read {} bytes at {offset}", buffer.len());
             Error::Io { url: self.url.clone(), doing, source: Arc::new(source) }
         })
     }

@@ -12,6 +12,7 @@ from arrowroot._api.chain import Chain, cluster_of
 from arrowroot._api.scan import shown
 from arrowroot._api.tree import Tree
 from arrowroot._errors import (
+    CorruptFileError,
     InvalidRequestError,
     NoSuchColumnError,
     NotFoundError,
@@ -129,14 +130,27 @@ class Member(NamedTuple):
 
     def open_again(self) -> Tree:
         """Open the tree. Raises: StorageError if it is another one than it was."""
-        found = self.reopen()[self.path]
-        is_same = isinstance(found, Tree) and (
-            (found.file_identity, found.num_entries) == (self.identity, self.num_entries)
-            and self.changed_ns == (0 if self.identity[1] else changed_ns(self.location))
-        )
-        if not isinstance(found, Tree) or not is_same:
-            raise StorageError(f"{self.url}: the file changed since the scan was made; begin a new one")
+        try:
+            found = self.reopen()[self.path]
+        except (CorruptFileError, NotFoundError, UnsupportedError) as error:
+            # It could be read when the scan was made.
+            raise self._changed(str(error).removeprefix(f"{self.url}: ")) from error
+        if not isinstance(found, Tree):
+            raise self._changed(f"{self.path!r} is no tree any more")
+        (size_bytes, uuid), (size_now, uuid_now) = self.identity, found.file_identity
+        if size_now != size_bytes:
+            raise self._changed(f"it had {size_bytes} bytes and has {size_now}")
+        if uuid_now != uuid:
+            raise self._changed("another file has its name")
+        if found.num_entries != self.num_entries or (
+            not uuid and self.changed_ns != changed_ns(self.location)
+        ):
+            raise self._changed("it was written to")
         return found
+
+    def _changed(self, what: str) -> StorageError:
+        """Return the error of a file that is another one now, in the words of the engine's."""
+        return StorageError(f"{self.url}: the file changed while it was read: {what}; open it again")
 
 
 def _first_entry(member: Member) -> int:
