@@ -45,6 +45,7 @@ __all__ = [
     "InvalidTextError",
     "LeftOutWarning",
     "LostKeyError",
+    "MemoryBudgetWarning",
     "MissingEventsError",
     "MissingEventsWarning",
     "MissingLibraryError",
@@ -283,6 +284,17 @@ class WholeCopyWarning(ArrowrootWarning):
 
     >>> warnings.filterwarnings("error", category=ar.WholeCopyWarning)
     """
+
+
+class MemoryBudgetWarning(ArrowrootWarning):
+    """A memory budget has no room for what several batches need, which is decompressed again, and may be read again.
+
+    It says which would do; once for each budget.
+
+    >>> warnings.filterwarnings("error", category=ar.MemoryBudgetWarning)
+    """
+
+    _warned_of: ClassVar[set[int]] = set()
 
 
 class FewReadersWarning(ArrowrootWarning):
@@ -526,6 +538,22 @@ def warn_recorded_schema(text: str) -> None:
     The engine calls this.
     """
     warn(text, RecordedSchemaWarning)
+
+
+def warn_of_budget(url: str, budget_bytes: int, enough_bytes: int) -> None:
+    """Warn, at the caller's line and once for each budget, that it has pieces decompressed again."""
+    from arrowroot._sizes import format_bytes
+
+    warned_of = MemoryBudgetWarning._warned_of  # noqa: SLF001 - of this module
+    if budget_bytes in warned_of:
+        return
+    warned_of.add(budget_bytes)
+    megabytes = -(-enough_bytes // 1_000_000)
+    warn(
+        f"{url}: a memory_budget of {format_bytes(budget_bytes)} has no room for what several batches need, which is "
+        f"decompressed again, and may be read again: memory_budget='{megabytes} MB' does it once",
+        MemoryBudgetWarning,
+    )
 
 
 def warn_whole_copy(what: str) -> None:

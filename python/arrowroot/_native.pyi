@@ -209,6 +209,8 @@ class Scan:
     read_bytes: int
     """Bytes that the plan reads."""
     is_remote: bool
+    enough_budget_bytes: int
+    """A memory budget with which nothing is decompressed again; 0 if this one does, but for less than a tenth."""
     max_ranges: int
     """Ranges that its store takes in one request."""
     line_bytes: int

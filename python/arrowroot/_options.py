@@ -141,6 +141,8 @@ class Options(NamedTuple):
     raw: bool = False
     order: Order = "cluster"
     batch_entries: int | None = None
+    #: That of all passes of a scan together.
+    whole_budget_bytes: int = 0
 
     @classmethod
     def of(cls, given: Mapping[str, Any], *, batch_size: int | str | None = BATCH_SIZE) -> Options:
@@ -188,6 +190,7 @@ class Options(NamedTuple):
             bool(values["raw"]),
             order,
             batch_entries,
+            budget_bytes,
         )
 
     def refuse_whole_branches(self) -> None:
@@ -203,7 +206,7 @@ class Options(NamedTuple):
     def engine(self) -> dict[str, Any]:
         """Return the options as keyword arguments of the engine's scan."""
         options = self._asdict()
-        del options["assemble"]  # the columns chosen say that
+        del options["assemble"], options["whole_budget_bytes"]  # the columns chosen say the one
         return options
 
     def of_ids(self) -> Options:

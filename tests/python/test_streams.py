@@ -1,5 +1,6 @@
 """What scans do while they run: memory, threads, the interpreter lock, and who takes them as Arrow."""
 
+import re
 import subprocess
 import sys
 import threading
@@ -97,6 +98,27 @@ def test_threads_share_an_iterator_of_batches(wide_file, options):
     assert pa.Table.from_batches(drawn).sort_by("x0").equals(expected)
     batches.close()
     assert list(batches) == []
+
+
+@pytest.mark.filterwarnings("default::arrowroot.MemoryBudgetWarning")
+@pytest.mark.parametrize(
+    ("budget", "options"), [("8.00 MB", {}), ("16.0 MB", {"filter": "x1 > 20"})], ids=["plain", "filter"]
+)
+def test_a_budget_for_which_pieces_are_read_again_is_told_once_with_one_that_does(
+    wide_file, monkeypatch, budget, options
+):
+    monkeypatch.setattr(ar.MemoryBudgetWarning, "_warned_of", set())
+    tree = ar.open(wide_file)["Events"]
+    small = {"batch_size": "1 MB", "memory_budget": budget, **options}
+    with pytest.warns(ar.MemoryBudgetWarning, match=f"a memory_budget of {budget} has no room") as told:
+        read = [tree.scan(**small).drain().n_baskets for _ in range(2)]
+    assert len(told) == 1
+    enough = re.search("memory_budget='(.*)' does it once", str(told[0].message))[1]
+    once = tree.scan(**{**small, "memory_budget": enough})
+    assert once.drain().n_baskets < read[0] == read[1]
+    assert once.plan.n_repeated == 0
+    megabytes = int(enough.removesuffix(" MB"))
+    assert tree.scan(**{**small, "memory_budget": f"{megabytes - 1} MB"}).plan.n_repeated > 0 or options
 
 
 def test_memory_of_a_streamed_scan_is_bounded(wide_file):

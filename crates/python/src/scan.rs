@@ -125,6 +125,13 @@ impl PyScan {
         self.handle.is_remote()
     }
 
+    /// A memory budget with which nothing is decompressed again; 0 if this one does, but for less than a tenth.
+    #[getter]
+    fn enough_budget_bytes(&self) -> u64 {
+        let plan = self.handle.plan();
+        if plan.n_repeated.saturating_mul(10) < plan.n_pieces() { 0 } else { plan.enough_budget_bytes }
+    }
+
     #[getter]
     fn max_ranges(&self) -> usize {
         self.handle.max_ranges()

@@ -198,6 +198,7 @@ class Scan:
         """Start a pass as an Arrow C stream."""
         source = self._begin()
         if isinstance(source, TreeSource) and shown(source.place) is None:
+            source.begin()
             return source.native.__arrow_c_stream__(requested_schema)
         import pyarrow as pa
 

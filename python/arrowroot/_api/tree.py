@@ -524,7 +524,8 @@ class Tree(TreeMetadata):
             sizes = self.entry_bytes()
             n_bytes = options.batch_entries * sum(sizes.get(path, 1.0) for path in paths)
             options = options._replace(batch_bytes=min(LARGEST, max(1, round(n_bytes))))
-        return TreeSource(self._native.scan(paths, entries=entries, **options.engine()), self._url)
+        native = self._native.scan(paths, entries=entries, **options.engine())
+        return TreeSource(native, self._url, (options.whole_budget_bytes, options.memory_budget_bytes))
 
     def packed_for(self, table: _native.TableWriter) -> _native.Packed:
         """Return the clusters that can be copied to a table being written without being unpacked; for skims."""

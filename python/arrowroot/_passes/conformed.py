@@ -30,7 +30,7 @@ class Conformed(TreeSource):
             an_entry = sum(_null_bytes(field.type) for field in schema) or _NULL_BYTES
             options = options._replace(batch_entries=max(1, options.batch_bytes // an_entry))
         source = tree.source(names, entries, options)
-        super().__init__(source.native, source.place())
+        super().__init__(source.native, source.place(), source.budgets)
         self._own = source
         self._schema = schema
 
@@ -44,7 +44,7 @@ class Conformed(TreeSource):
     def next_batch(self) -> pa.RecordBatch | None:
         from arrowroot._arrow.widening import widened
 
-        batch = self.native.next_batch()
+        batch = self._own.next_batch()
         if batch is None:
             return None
         own = import_batch(batch, self._own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from arrowroot._errors import ArrowrootError, CorruptFileError
+from arrowroot._errors import ArrowrootError, CorruptFileError, warn_of_budget
 from arrowroot._render import printable
 from arrowroot._select.columns import NOT
 
@@ -141,9 +141,12 @@ class TreeSource:
     #: True: its columns go by their paths in the tree, so that an error can say how to leave one out.
     is_of_paths = True
 
-    def __init__(self, scan: _native.Scan, file: str) -> None:
+    def __init__(self, scan: _native.Scan, file: str, budgets: tuple[int, int]) -> None:
+        """``budgets``: the memory budget of all passes of a scan together, and this one's part of it, in bytes."""
         self.native = scan
         self._file = file
+        self.budgets = budgets
+        self._has_begun = False
 
     @property
     def num_entries(self) -> int:
@@ -157,7 +160,17 @@ class TreeSource:
         return import_schema(self.native, self._file)
 
     def next_batch(self) -> _native.Batch | None:
+        self.begin()
         return self.native.next_batch()
+
+    def begin(self) -> None:
+        """Warn, before the first batch, of a memory budget for which pieces are decompressed again."""
+        if self._has_begun:
+            return
+        self._has_begun = True
+        if (enough_bytes := self.native.enough_budget_bytes) > 0:
+            whole_bytes, budget_bytes = self.budgets
+            warn_of_budget(self._file, whole_bytes, -(-enough_bytes * whole_bytes // budget_bytes))
 
     def place(self) -> str:
         return self._file

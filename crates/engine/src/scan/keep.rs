@@ -33,11 +33,18 @@ impl Keeper {
     /// Decides for the pieces of all batches, of which those that the next batch needs too are marked as kept.
     ///
     /// What is kept uncompressed stays so to its last batch. Of the rest all that fits is kept as it is stored, if that is
-    /// kept at all, and then as much as fits uncompressed. Returns how many times a piece is decompressed again.
-    pub(crate) fn decide(&self, batches: &mut [Vec<PlannedPiece>], sizes: impl Fn(&PlannedPiece) -> KeptSizes) -> u64 {
-        let mut n_repeated = 0;
+    /// kept at all, and then as much as fits uncompressed. Returns how many times a piece is decompressed again, and for how
+    /// many bytes there must be room so that none is.
+    pub(crate) fn decide(
+        &self,
+        batches: &mut [Vec<PlannedPiece>],
+        sizes: impl Fn(&PlannedPiece) -> KeptSizes,
+    ) -> (u64, u64) {
+        let (mut n_repeated, mut most_bytes) = (0, 0);
         let mut before: Vec<((u32, u32), Keeping)> = Vec::new();
         for pieces in batches {
+            let wanted = pieces.iter().filter(|piece| piece.kept != Keeping::Nothing);
+            most_bytes = wanted.map(|piece| sizes(piece).unpacked_bytes).sum::<u64>().max(most_bytes);
             let mut left_bytes = self.max_bytes;
             let mut take = |n_bytes: u64| {
                 let fits = n_bytes <= left_bytes;
@@ -75,7 +82,7 @@ impl Keeper {
             before.retain(|(_, kept)| *kept != Keeping::Nothing);
             before.sort_unstable_by_key(|(key, _)| *key);
         }
-        n_repeated
+        (n_repeated, most_bytes)
     }
 }
 
@@ -90,7 +97,8 @@ mod tests {
         let batch = |is_last: bool| (0..3).map(|column| PlannedPiece::new(column, 0, !is_last)).collect();
         let mut batches: Vec<Vec<PlannedPiece>> = (1..=n_batches).map(|number| batch(number == n_batches)).collect();
         let sizes = |_: &PlannedPiece| KeptSizes { stored_bytes: Some(10), unpacked_bytes: 100 };
-        let n_repeated = Keeper { max_bytes, keeps_stored }.decide(&mut batches, sizes);
+        let (n_repeated, most_bytes) = Keeper { max_bytes, keeps_stored }.decide(&mut batches, sizes);
+        assert_eq!(most_bytes, 300);
         let again = batches.iter().skip(1).flatten().filter(|piece| piece.carried != Unpacked);
         assert_eq!(n_repeated, again.count() as u64);
         assert!(batches.last().unwrap().iter().all(|piece| piece.kept == Nothing));

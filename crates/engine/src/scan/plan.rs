@@ -30,6 +30,8 @@ pub struct Plan {
     /// How many times a piece is decompressed again: those that several batches need and that the memory budget has no room
     /// for.
     pub n_repeated: u64,
+    /// A memory budget with which none is; 0 if this one does.
+    pub enough_budget_bytes: u64,
     /// What is kept uncompressed between batches may take so much.
     pub(crate) kept_budget_bytes: u64,
     max_gap_bytes: u64,
@@ -392,7 +394,8 @@ impl Draft {
         let Draft { columns, schema, batches, mut pieces, clusters } = self;
         let kept_budget_bytes = request.kept_budget_bytes();
         let keeper = Keeper { max_bytes: kept_budget_bytes, keeps_stored: is_remote };
-        let n_repeated = keeper.decide(&mut pieces, sizes);
+        let (n_repeated, most_bytes) = keeper.decide(&mut pieces, sizes);
+        let enough_budget_bytes = if n_repeated > 0 { request.budget_to_keep(most_bytes) } else { 0 };
         let style = style.within(request.moving_budget_bytes());
         let mut planner = Planner::new(style, &clusters);
         let mut max_gap_bytes = 0;
@@ -417,6 +420,7 @@ impl Draft {
             n_entries,
             style,
             n_repeated,
+            enough_budget_bytes,
             kept_budget_bytes,
             max_gap_bytes,
             schema,
@@ -479,6 +483,7 @@ mod tests {
                 n_ahead: 0,
             },
             n_repeated: 0,
+            enough_budget_bytes: 0,
             kept_budget_bytes: 0,
             max_gap_bytes: 0,
             schema: Arc::new(arrow_schema::Schema::empty()),

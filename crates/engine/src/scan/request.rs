@@ -94,6 +94,13 @@ impl Request {
         left.clamp(self.memory_budget_bytes / 8, self.memory_budget_bytes / 2)
     }
 
+    /// The least budget of which so much is for pieces that several batches need.
+    pub(crate) fn budget_to_keep(&self, n_bytes: u64) -> u64 {
+        let batch_bytes = self.batch_bytes.unwrap_or(0);
+        let beside_batches = n_bytes.saturating_add(batch_bytes.saturating_mul(5) / 2);
+        beside_batches.min(n_bytes.saturating_mul(8)).max(n_bytes.saturating_mul(2))
+    }
+
     /// The part of the budget for windows and undelivered batches.
     pub(crate) fn moving_budget_bytes(&self) -> u64 {
         self.memory_budget_bytes - self.kept_budget_bytes()
