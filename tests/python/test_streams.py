@@ -102,7 +102,7 @@ def test_threads_share_an_iterator_of_batches(wide_file, options):
 
 @pytest.mark.filterwarnings("default::arrowroot.MemoryBudgetWarning")
 @pytest.mark.parametrize(
-    ("budget", "options"), [("8.00 MB", {}), ("16.0 MB", {"filter": "x1 > 20"})], ids=["plain", "filter"]
+    ("budget", "options"), [("8 MB", {}), ("16 MB", {"filter": "x1 > 20"})], ids=["plain", "filter"]
 )
 def test_a_budget_for_which_pieces_are_read_again_is_told_once_with_one_that_does(
     wide_file, monkeypatch, budget, options
