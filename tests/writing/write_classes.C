@@ -4,6 +4,7 @@
 #include <ROOT/RNTupleReader.hxx>
 #include <ROOT/RNTupleView.hxx>
 #include <ROOT/RNTupleWriter.hxx>
+#include <Math/Vector4D.h>
 #include <TClass.h>
 #include <TFile.h>
 #include <TList.h>
@@ -31,6 +32,7 @@ struct Muon : public Particle, public Charged {
    std::byte byte{7};
 };
 class Versioned { public: float x = 0; ClassDefNV(Versioned, 3) };
+template <typename T> struct Point { T x = 0; T y = 0; };
 // As asked for of a struct: its checksum is that of the members.
 struct Plain { float x = 0; std::int32_t y = 0; std::vector<float> hits; };
 
@@ -58,6 +60,9 @@ void write(const char *path, int n) {
    auto version = model->MakeField<Versioned>("version");
    model->AddField(ROOT::RFieldBase::Create("narrow", "std::vector<Double32_t>").Unwrap());
    auto number = model->MakeField<double>("number");
+   auto momentum = model->MakeField<ROOT::Math::PxPyPzEVector>("momentum");
+   auto momenta = model->MakeField<std::vector<ROOT::Math::PtEtaPhiMVector>>("momenta");
+   auto pair = model->MakeField<std::pair<int, Point<double>>>("pair");
    auto writer = ROOT::RNTupleWriter::Recreate(std::move(model), "t", path);
    for (int i = 0; i < n; ++i) {
       *one = muon(i);
@@ -65,6 +70,9 @@ void write(const char *path, int n) {
       for (int m = 0; m < i % 4; ++m) all->push_back(muon(i + m));
       version->x = i;
       *number = i;
+      momentum->SetPxPyPzE(i, 1, 2, i + 3);
+      momenta->assign(i % 3, ROOT::Math::PtEtaPhiMVector(i + 1, .5, .25, 1));
+      *pair = {i, {i * .5, i * .25}};
       writer->Fill();
    }
 }
@@ -90,11 +98,16 @@ std::string read(const char *path) {
    auto one = reader->GetView<Muon>("one");
    auto all = reader->GetView<std::vector<Muon>>("all");
    auto version = reader->GetView<Versioned>("version");
+   auto momentum = reader->GetView<ROOT::Math::PxPyPzEVector>("momentum");
+   auto momenta = reader->GetView<std::vector<ROOT::Math::PtEtaPhiMVector>>("momenta");
+   auto pair = reader->GetView<std::pair<int, Point<double>>>("pair");
    std::ostringstream out;
    for (auto i : *reader) {
       show(out, one(i));
       for (const auto &muon : all(i)) show(out, muon);
-      out << version(i).x << "\n";
+      out << version(i).x << " " << momentum(i).E() << " " << pair(i).first << " " << pair(i).second.y;
+      for (const auto &one : momenta(i)) out << " " << one.Pt() << " " << one.Phi();
+      out << "\n";
    }
    return out.str();
 }
@@ -158,6 +171,8 @@ std::string classes(const char *path) {
 #pragma link C++ class kept::Versioned+;
 #pragma link C++ class kept::Plain+;
 #pragma link C++ class std::map<int,kept::Track>+;
+#pragma link C++ class kept::Point<double>+;
+#pragma link C++ class std::pair<int,kept::Point<double>>+;
 #pragma link C++ namespace kept;
 #pragma link C++ function kept::write;
 #pragma link C++ function kept::read;

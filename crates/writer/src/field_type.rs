@@ -226,8 +226,13 @@ impl Parser<'_> {
         if self.depth > MAX_DEPTH {
             return Err(format!("types more than {MAX_DEPTH} deep"));
         }
-        let name = self.word();
-        let mut found = if self.takes('<') { self.template(&name)? } else { plain(&name)? };
+        let mut found = match self.class_of_template() {
+            Some(name) => FieldType { kind: Kind::Named(Named::parse(&name)?), arguments: Vec::new(), size: 0 },
+            None => {
+                let name = self.word();
+                if self.takes('<') { self.template(&name)? } else { plain(&name)? }
+            }
+        };
         if let Kind::Named(named) = &mut found.kind
             && self.takes('{')
         {
@@ -251,7 +256,7 @@ impl Parser<'_> {
         }
         let mut members = Vec::new();
         while !self.takes('}') {
-            let word = self.word();
+            let word = self.class_name();
             if self.takes('{') {
                 let mut class = Named::parse(&word)?;
                 let members = self.bases(&mut class)?;
@@ -265,6 +270,36 @@ impl Parser<'_> {
         }
         self.depth -= 1;
         Ok(members)
+    }
+
+    /// A class of a template that is not of the standard library. What only a class has must follow, as in `Point<float>#1f0c9b2e`,
+    /// `Point<float>{...}` and `Point<float>::Kind`: else it may be a slip.
+    fn class_of_template(&mut self) -> Option<String> {
+        let before = self.rest;
+        let template = self.word();
+        let short = template.strip_prefix("std::").unwrap_or(&template);
+        let is_known = TEMPLATES.iter().any(|(known, ..)| *known == short) || matches!(short, "array" | "bitset");
+        let is_library = is_known || template.starts_with("std::");
+        self.rest = before;
+        let name = Some(self.class_name()).filter(|name| {
+            let behind = name.rsplit_once('>').map_or("", |(_, behind)| behind);
+            !is_library && name.contains('<') && (!behind.is_empty() || self.rest.trim_start().starts_with('{'))
+        });
+        if name.is_none() {
+            self.rest = before;
+        }
+        name
+    }
+
+    /// A word, and the arguments of templates in it as they stand.
+    fn class_name(&mut self) -> String {
+        let mut name = self.word();
+        while let Some(n_bytes) = arguments_bytes(self.rest) {
+            let (arguments, rest) = self.rest.split_at(n_bytes);
+            self.rest = rest;
+            name = format!("{name}{arguments}{}", self.word());
+        }
+        name
     }
 
     /// Letters, digits and colons, with single spaces between words.
@@ -322,6 +357,31 @@ impl Parser<'_> {
     }
 }
 
+/// The length of the arguments of a template at the beginning of a text.
+fn arguments_bytes(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    let ends = |character| {
+        depth += i32::from(character == '<') - i32::from(character == '>');
+        depth == 0
+    };
+    text.starts_with('<').then(|| text.find(ends)).flatten().map(|at| at + 1)
+}
+
+/// A name without the arguments of templates in it; `None` if these have what no type has.
+fn without_arguments(name: &str) -> Option<String> {
+    let (mut without, mut rest) = (String::new(), name);
+    while let Some(at) = rest.find('<') {
+        let n_bytes = arguments_bytes(&rest[at..])?;
+        let is_of_type = |character: char| character.is_ascii_alphanumeric() || "_:<>,*&()- ".contains(character);
+        if !rest[at..at + n_bytes].chars().all(is_of_type) {
+            return None;
+        }
+        without.push_str(&rest[..at]);
+        rest = &rest[at + n_bytes..];
+    }
+    Some(without + rest)
+}
+
 fn no_template(name: &str) -> String {
     let known: Vec<&str> = TEMPLATES.iter().map(|(template, ..)| *template).filter(|one| *one != "RVec").collect();
     format!("no field has the template {name:?}; there are {}, array, bitset", known.join(", "))
@@ -366,7 +426,8 @@ impl Named {
             part.starts_with(is_start)
                 && part.chars().all(|character| is_start(character) || character.is_ascii_digit())
         };
-        if name.starts_with("std::") || !name.split("::").all(is_identifier) {
+        let has_identifiers = |name: &String| name.split("::").all(is_identifier);
+        if name.starts_with("std::") || !without_arguments(name).as_ref().is_some_and(has_identifiers) {
             return Err(format!(
                 "{text:?} is no type of a field: bool, char, int, std::int64_t, float, double, Double32_t, std::byte, \
                  std::string, the templates of the standard library, or the name of a class or an enumeration"
@@ -393,6 +454,8 @@ mod tests {
             ("std::variant<std::monostate_like, char>", "std::variant<std::monostate_like,char>"),
             ("std::tuple<std::byte,std::unique_ptr<ns::Muon@3#1f>>", "std::tuple<std::byte,std::unique_ptr<ns::Muon>>"),
             ("std::pair<D{B@1{A{x}, y}}, int>", "std::pair<D,std::int32_t>"),
+            ("vector<ns::P<int,Q<float> >#1f>", "std::vector<ns::P<int,Q<float> >>"),
+            ("std::pair<P<int>{B<std::set<int>>@2{x}}, P<-1>::Kind>", "std::pair<P<int>,P<-1>::Kind>"),
         ] {
             let found = FieldType::parse(asked).map(|found| found.name());
             match expected.contains("monostate_like") {
@@ -407,6 +470,9 @@ mod tests {
         for (asked, told) in [
             ("", "is no type of a field"),
             ("std::list<int>", "no field has the template \"std::list\"; there are vector, "),
+            ("vectr<int>", "no field has the template \"vectr\"; there are vector, "),
+            ("P<int#1f>#1f", "is no type of a field"),
+            ("P<int#1f", "no field has the template \"P\""),
             ("std::pair<int>", "std::pair of 1 types: it has 2"),
             ("std::array<int>", "without a size"),
             ("std::bitset<x>", "std::bitset of size \"x\""),
