@@ -164,6 +164,18 @@ def test_notes_are_joined(tmp_path):
         assert dict(file["t"].aliases) == {"two": "2*a", "b": "a"}
 
 
+def test_what_users_added_is_that_of_all_inputs(tmp_path):
+    infos = [{"lumi": 1.5, "year": "2018"}, {"lumi": 2.5, "year": "2018"}, {"more": 3}, {"lumi": 1.5}]
+    paths = [
+        write(tmp_path / f"{k}.root", {"a": np.arange(3)}, user_info=info) for k, info in enumerate(infos)
+    ]
+    (tree,) = ar.merge(tmp_path / "out.root", paths).objects
+    assert tree.notes == (
+        'the inputs have several objects "lumi" in GetUserInfo: all are kept, and FindObject finds the first',
+    )
+    assert root.run(made.user_info, tmp_path, "out.root") == ["lumi 1.5", "year 2018", "lumi 2.5", "more 3.0"]
+
+
 @pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
 def test_lists_of_records_and_texts_are_copied(tmp_path):
     record = pa.struct([("x", pa.float32()), ("s", pa.list_(pa.int32()))])

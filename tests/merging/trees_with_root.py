@@ -179,3 +179,11 @@ def forgets_objects(path: str) -> list[bool]:
     """Return of each branch whether ROOT forgets the objects of an entry before it reads the next one."""
     file = ROOT.TFile(path)
     return [not branch.TestBit(1 << 22) for branch in file.Get("t").GetListOfBranches()]
+
+
+def user_info(path: str) -> list[str]:
+    """Return names and values of what users added to a tree, but the record of its types."""
+    file = ROOT.TFile(path)
+    found = list(file.Get("t").GetUserInfo())
+    texts = [f"{one.GetName()} {one.GetVal() if hasattr(one, 'GetVal') else one.GetTitle()}" for one in found]
+    return [text for text in texts if not text.startswith("arrowroot")]

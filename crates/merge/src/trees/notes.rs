@@ -136,7 +136,15 @@ impl Joined {
                     self.leave_out("the inputs record different Arrow types: those of the first are kept".to_owned());
                 }
                 _ if self.user_info.contains(info) => {}
-                _ => self.user_info.push(info.clone()),
+                known => {
+                    if known.is_some() {
+                        self.leave_out(format!(
+                            "the inputs have several objects {:?} in GetUserInfo: all are kept, and FindObject finds the first",
+                            info.name
+                        ));
+                    }
+                    self.user_info.push(info.clone());
+                }
             }
         }
         self.is_reshuffled |= record.entries_reshuffled();
