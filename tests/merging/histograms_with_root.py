@@ -234,3 +234,49 @@ def make_other_list() -> None:
     held.Add(tree)
     held.Write("trees", ROOT.TObject.kSingleKey)
     file.Close()
+
+
+#: Graphs whose axes were asked for, by name.
+GRAPHS = ("titles", "maximum", "labels", "without", "empty", "errors")
+
+
+def make_graphs() -> None:
+    """Write ``g0.root`` to ``g2.root``: graphs that keep titles, limits and labels of their axes."""
+    for number in range(3):
+        file = ROOT.TFile(f"g{number}.root", "RECREATE")
+        graphs = {name: ROOT.TGraph(3) for name in GRAPHS[:-2]}
+        graphs |= {"empty": ROOT.TGraph(3 if number else 0), "errors": ROOT.TGraphErrors(3)}
+        for name, graph in graphs.items():
+            for point in range(graph.GetN()):
+                graph.SetPoint(point, 10 * number + point, number * point)
+            if name == "errors":
+                graph.SetPointError(1, 0.5, number)
+            graph.SetTitle(f"title {number};x;y")
+            if name != "without" or number:
+                graph.GetXaxis().SetTitle(f"x {number}")
+            if name == "maximum":
+                graph.SetMaximum(5.0 + number)
+                graph.SetMinimum(-5.0 - number)
+            if name == "labels":
+                graph.GetXaxis().SetBinLabel(1, "one")
+                graph.GetXaxis().SetBinLabel(2, "another")
+            graph.Write(name)
+        file.Close()
+
+
+def graphs(path: str) -> dict[str, Any]:
+    """Return points, and what is seen of the axes, of each graph."""
+    file = ROOT.TFile(path)
+    found = {}
+    for name in GRAPHS:
+        graph = file.Get(name)
+        points = [
+            [graph.GetPointX(k), graph.GetPointY(k), graph.GetErrorX(k), graph.GetErrorY(k)]
+            for k in range(graph.GetN())
+        ]
+        bits = [graph.TestBit(1 << bit) for bit in range(14, 24)]
+        limits, title = [graph.GetMinimum(), graph.GetMaximum()], str(graph.GetTitle())
+        axes = [graph.GetXaxis(), graph.GetYaxis()]
+        seen = [(str(axis.GetTitle()), axis.GetXmin(), axis.GetXmax(), axis.GetNbins()) for axis in axes]
+        found[name] = [points, bits, limits, title, seen, str(axes[0].GetBinLabel(1))]
+    return found

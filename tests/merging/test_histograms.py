@@ -36,6 +36,15 @@ def test_sums_are_those_of_hadd(inputs):
     assert ours == theirs
 
 
+def test_axes_of_graphs_are_those_of_the_first_input(tmp_path):
+    root.run(made.make_graphs, tmp_path)
+    for names in (["g0.root"], ["g0.root", "g1.root", "g2.root"], ["g2.root", "g0.root"]):
+        ar.merge(tmp_path / "ours.root", [tmp_path / name for name in names])
+        root.run(hadd, tmp_path, "theirs.root", names)
+        ours, theirs = (root.run(made.graphs, tmp_path, name) for name in ("ours.root", "theirs.root"))
+        assert ours == theirs
+
+
 def write(path, counts, edges, **more):
     with ar.create(path) as file:
         file["h"] = (np.asarray(counts, float), np.asarray(edges, float))

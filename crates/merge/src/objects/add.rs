@@ -2,23 +2,26 @@
 
 use std::sync::Arc;
 
-use ahash::HashMap;
 use arrowroot::format::container::Key;
 use arrowroot::{File, FileKey};
 use arrowroot_file::format_error;
 
 use super::categories::{self, Width};
 use super::layout::{Group, Layout, MemberSpan, Number, Role};
-use super::walk::EMPTY_LIST_BYTES;
+use super::references::references;
 use super::worker::Worker;
 use crate::error::Result;
 use crate::merging::{Merged, Merging, Names, Origin, Output};
 use crate::rules::Rule;
 
 /// Sums of squares of weights that have no numbers where all weights were 1, and what they are then. Source: `TH1::Sumw2`,
-/// `TProfileHelper::Sumw2` (ROOT 6.40).
-const SUMS_OF_SQUARES: [(&str, &str); 2] = [("fSumw2", "contents"), ("fBinSumw2", "fBinEntries")];
-const FUNCTIONS: &str = "fFunctions";
+/// `TProfileHelper::Sumw2`, `THn::GetBinError2` (ROOT 6.40).
+const SUMS_OF_SQUARES: [(&str, &str); 3] =
+    [("fSumw2", "contents"), ("fBinSumw2", "fBinEntries"), ("fSumw2.fData", DENSE_CONTENTS)];
+/// The bins of a `THn`, of which none is stored before the first fill.
+const DENSE_CONTENTS: &str = "fArray.fData";
+/// The sum of squares of all weights of a `THn`, below 0 if none are counted; beside the squares of its bins.
+const DENSE_SQUARES: (&str, &str) = ("fSumw2.fData", "fTsumw2");
 /// `TParameter::kIsConst`: all that were merged had one value.
 const IS_CONSTANT: u32 = 1 << 21;
 /// The statistics. They are 0 where bins were set, not filled, and ROOT computes them of the bins when asked for.
@@ -112,16 +115,15 @@ impl Sum {
 
     /// Checks that another one can be added, or says why not.
     pub(super) fn check(&self, other: &Sum) -> Result<(), String> {
-        let by_path: HashMap<&str, &MemberSpan> =
-            other.layout.spans.iter().map(|span| (span.path.as_str(), span)).collect();
+        self.check_members(other)?;
         for span in &self.layout.spans {
-            let found = by_path.get(span.path.as_str()).map(|found| &other.object[found.range.clone()]);
+            let found = other.bytes(&span.path);
             let own = &self.object[span.range.clone()];
             match span.role {
-                Role::Same if found.is_some_and(|found| found != own) => {
+                Role::Same if found.is_some_and(|found| found != own) && !self.has_same_labels(other, &span.path) => {
                     return Err(format!("{} differs from that of the inputs before: it cannot be added", span.path));
                 }
-                Role::Add(_) if found.is_none() && stands_for(&span.path).is_some() => {}
+                Role::Add(_) if found.is_none() && may_be_empty(&span.path) => {}
                 Role::Add(_) if found.is_none_or(|found| found.len() != own.len()) => {
                     return Err(format!("it has other {} than the inputs before: it cannot be added", span.path));
                 }
@@ -134,16 +136,35 @@ impl Sum {
         {
             return Err(format!("{} is not there in the inputs before: it cannot be added", span.path));
         }
-        let is_simple = |sum: &Sum| match &*sum.layout.groups {
-            [_] => true,
-            [outer, _] => outer.sums.is_empty(),
-            _ => false,
+        Ok(())
+    }
+
+    /// True if a path is that of labels, which are the same in another one. Their bytes may say where classes are.
+    fn has_same_labels(&self, other: &Sum, path: &str) -> bool {
+        let labels = |sum: &Sum| {
+            let at = sum.span(path).filter(|_| path.ends_with("fLabels"))?.range.start;
+            categories::read_labels(&sum.object, at, sum.key.key_bytes.into()).ok()
         };
-        if is_simple(self) && is_simple(other) {
+        labels(self).is_some_and(|own| Some(own) == labels(other))
+    }
+
+    /// Checks that another one holds the same objects.
+    fn check_members(&self, other: &Sum) -> Result<(), String> {
+        let (own, others) = (&self.layout.members, &other.layout.members);
+        if own == others {
             return Ok(());
         }
-        Err("it holds other objects than in the inputs before, or the same in another way: it cannot be added"
-            .to_owned())
+        let number = own.iter().zip(others).take_while(|(own, other)| own == other).count();
+        let at = |members: &[(String, String)]| match members.get(number) {
+            Some((path, class)) if path.is_empty() => format!("a {class}"),
+            Some((path, class)) => format!("a {class} at {path}"),
+            None => format!("{number} objects to add"),
+        };
+        Err(format!(
+            "it holds {}, and the inputs before {}: it cannot be added (a rule, first or all, takes it as it is)",
+            at(others),
+            at(own)
+        ))
     }
 
     /// Adds an object that is stored in the same way.
@@ -153,11 +174,7 @@ impl Sum {
             let of_bins = has_statistics_of_bins((object, layout, group), (other, layout, group));
             for span in group.sums.iter().map(|&index| &layout.spans[index]) {
                 let own = &mut object[span.range.clone()];
-                match span.role {
-                    Role::Add(_) if of_bins && is_statistic(&span.path) => own.fill(0),
-                    Role::Add(number) => add_numbers(number, own, &other[span.range.clone()]),
-                    _ => add_weights(own, &other[span.range.clone()]),
-                }
+                add_span(span, of_bins, own, &other[span.range.clone()]);
             }
         }
     }
@@ -165,68 +182,76 @@ impl Sum {
     /// Adds an object that was checked.
     pub(super) fn add(&mut self, other: &Sum) {
         let Sum { object, layout, .. } = self;
-        let (own_group, group) = (layout.groups.last(), other.layout.groups.last());
-        let of_bins = own_group.zip(group).is_some_and(|(own, group)| {
-            has_statistics_of_bins((object, layout, own), (&other.object, &other.layout, group))
-        });
-        for span in &layout.spans {
-            let MemberSpan { range, role: Role::Add(number), path } = span else { continue };
-            let own = &mut object[range.clone()];
-            if of_bins && is_statistic(path) {
-                own.fill(0);
-            } else if let Some(from) = other.span(path) {
-                add_numbers(*number, own, &other.object[from.range.clone()]);
-            } else if let Some(squares) = stands_for(path).and_then(|from| other.squares(from)) {
-                add_numbers(Number::Float64, own, &squares);
+        for (own_group, group) in layout.groups.iter().zip(&other.layout.groups) {
+            let of_bins = has_statistics_of_bins((object, layout, own_group), (&other.object, &other.layout, group));
+            for span in own_group.sums.iter().map(|&index| &layout.spans[index]) {
+                let own = &mut object[span.range.clone()];
+                if let Some(others) = other.bytes(&span.path) {
+                    add_span(span, of_bins, own, others);
+                } else if let Some(squares) = other.squares(&span.path).filter(|_| !other.has_squares(&span.path)) {
+                    add_numbers(Number::Float64, own, &squares);
+                }
             }
         }
     }
 
+    /// True if an object has sums of squares of weights at a path. Those of a `THn` may all be 0, and not stored.
+    fn has_squares(&self, path: &str) -> bool {
+        let (of_bins, of_all) = DENSE_SQUARES;
+        let marked = holder(path, of_bins).and_then(|holder| self.bytes(&format!("{holder}{of_all}")));
+        self.span(path).is_some() || marked.is_some_and(|number| !is_negative(number))
+    }
+
     /// The sums of squares of weights that are all 1, made of the numbers of bins.
-    fn squares(&self, from: &str) -> Option<Vec<u8>> {
-        let span = self.span(from)?;
+    fn squares(&self, path: &str) -> Option<Vec<u8>> {
+        let span = self.span(&stands_for(path)?)?;
         let Role::Add(number) = span.role else { return None };
         let bins = self.object[span.range.clone()].chunks_exact(number.n_bytes());
         Some(bins.flat_map(|bin| as_f64(number, bin).abs().to_be_bytes()).collect())
     }
 
-    /// The same with the sums of squares that another one has and it lacks; `None` if there are none.
+    /// The same with the arrays that another one has and it lacks: sums of squares, bins of a `THn`; `None` if there are none.
     ///
     /// # Errors
     /// If there are some, and it cannot have them.
     fn grown(&self, other: &Sum, input: &File, worker: &mut Worker) -> Result<Option<Sum>, String> {
-        let mut grown: Option<Sum> = None;
-        for (path, from) in SUMS_OF_SQUARES {
-            if self.span(path).is_some() || other.span(path).is_none() {
-                continue;
-            }
-            let mut made = || {
-                let object = grown.as_ref().unwrap_or(self).with_array(path, &self.squares(from)?)?;
-                self.with_object(object, input, worker)
-            };
-            let what = || {
-                format!(
-                    "it has sums of squares of weights ({path}), and the inputs before have none: it is not added yet, \
-                     unless it comes first"
-                )
-            };
-            grown = Some(made().ok_or_else(what)?);
+        let missing = |(path, at): &(String, usize)| Some((*at, self.missing(path, other)?));
+        let arrays: Vec<(usize, Vec<u8>)> = self.layout.empty.iter().filter_map(missing).collect();
+        if arrays.is_empty() {
+            return Ok(None);
         }
-        Ok(grown)
+        let made = self.with_arrays(arrays).and_then(|object| self.with_object(object, input, worker));
+        made.map(Some).ok_or_else(|| {
+            "it has sums of squares of weights (Sumw2), which the inputs before lack, and these have functions or other \
+             objects behind: it is not added yet, unless it comes first"
+                .to_owned()
+        })
     }
 
-    /// Its bytes with numbers in an array that has none; `None` if what follows may count on where it is.
-    fn with_array(&self, path: &str, numbers: &[u8]) -> Option<Vec<u8>> {
-        let (_, at) = self.layout.empty.iter().find(|(known, _)| known == path)?;
-        let has_objects = |span: &MemberSpan| {
-            span.range.start >= *at && span.path.ends_with(FUNCTIONS) && span.range.len() > EMPTY_LIST_BYTES
-        };
-        if numbers.is_empty() || self.layout.spans.iter().any(has_objects) {
-            return None;
+    /// An array that has no numbers, with those that it needs for another object to be added.
+    fn missing(&self, path: &str, other: &Sum) -> Option<Vec<u8>> {
+        let others = other.span(path);
+        let zeros = |span: &MemberSpan| vec![0; span.range.len()];
+        if stands_for(path).is_none() {
+            let span = others.filter(|_| may_be_empty(path))?;
+            let Role::Add(number) = span.role else { return None };
+            return array(number, &zeros(span));
         }
-        let n_numbers = u32::try_from(numbers.len() / Number::Float64.n_bytes()).ok()?;
-        let array = [&n_numbers.to_be_bytes(), numbers].concat();
-        self.layout.spliced(&self.object, vec![(at.checked_sub(4)?..*at, array)])
+        let numbers = match (self.has_squares(path), other.has_squares(path)) {
+            (false, false) => None,
+            // All of its own are 0.
+            (true, _) => others.map(zeros).or_else(|| Some(vec![0; other.squares(path)?.len()])),
+            (false, true) => self.squares(path).or_else(|| others.map(zeros)),
+        };
+        array(Number::Float64, &numbers?)
+    }
+
+    /// Its bytes with other arrays in place of those that end at some places; `None` if what follows may refer to what moves.
+    fn with_arrays(&self, arrays: Vec<(usize, Vec<u8>)>) -> Option<Vec<u8>> {
+        let from = arrays.iter().map(|(at, _)| *at).min()?;
+        let references = references(&self.layout.pointers, &self.object, self.key.key_bytes.into(), from)?;
+        let replaced = arrays.into_iter().map(|(at, array)| Some((at.checked_sub(4)?..at, array)));
+        self.layout.spliced(&self.object, replaced.collect::<Option<_>>()?, &references)
     }
 
     /// Forgets that a parameter had the same value in all inputs, if another one has another value.
@@ -244,9 +269,25 @@ impl Sum {
     }
 }
 
-/// The numbers that sums of squares are where all weights are 1.
-fn stands_for(path: &str) -> Option<&'static str> {
-    SUMS_OF_SQUARES.iter().find(|(squares, _)| *squares == path).map(|(_, from)| *from)
+/// Where the numbers are that sums of squares at a path are where all weights are 1; `None` for another path.
+fn stands_for(path: &str) -> Option<String> {
+    SUMS_OF_SQUARES.iter().find_map(|(squares, from)| Some(format!("{}{from}", holder(path, squares)?)))
+}
+
+/// What a path of a member begins with: nothing, or the object that holds it, and a point. `None` if it is another member.
+fn holder<'a>(path: &'a str, member: &str) -> Option<&'a str> {
+    path.strip_suffix(member).filter(|holder| holder.is_empty() || holder.ends_with('.'))
+}
+
+/// True for arrays that lack numbers in some objects, which others have.
+fn may_be_empty(path: &str) -> bool {
+    stands_for(path).is_some() || holder(path, DENSE_CONTENTS).is_some()
+}
+
+/// Numbers as an array has them, behind how many there are.
+fn array(number: Number, numbers: &[u8]) -> Option<Vec<u8>> {
+    let n_numbers = u32::try_from(numbers.len() / number.n_bytes()).ok().filter(|n_numbers| *n_numbers > 0)?;
+    Some([&n_numbers.to_be_bytes(), numbers].concat())
 }
 
 /// A histogram in bytes.
@@ -348,6 +389,25 @@ impl Merging for Added {
         let Names { path, class_name, .. } = names;
         Ok(Merged { path, class_name, rule: rule.name(), n_inputs, ..Merged::default() })
     }
+}
+
+/// Adds a span of an object to that of another one. `of_bins`: the sum has no statistics.
+fn add_span(span: &MemberSpan, of_bins: bool, own: &mut [u8], other: &[u8]) {
+    match span.role {
+        Role::Add(_) if of_bins && is_statistic(&span.path) => own.fill(0),
+        Role::Add(number) => add_numbers(number, own, other),
+        Role::Marked => match (is_negative(own), is_negative(other)) {
+            (_, true) => {}
+            (true, false) => own.copy_from_slice(other),
+            (false, false) => add_numbers(Number::Float64, own, other),
+        },
+        _ => add_weights(own, other),
+    }
+}
+
+/// True for a number below 0, as it is stored.
+fn is_negative(number: &[u8]) -> bool {
+    number.first().is_some_and(|byte| byte >> 7 == 1)
 }
 
 /// Adds the inverses of two weights. Source: `TEfficiency::operator+=` (ROOT 6.40).

@@ -60,7 +60,7 @@ struct Axis {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Label {
+pub(super) struct Label {
     text: Vec<u8>,
     bin: usize,
 }
@@ -433,7 +433,7 @@ impl<'a> Bins<'a> {
             }
             replaced.push((span.range.start.checked_sub(4)?..span.range.end, array));
         }
-        self.sum.layout.spliced(&self.sum.object, replaced)
+        self.sum.layout.spliced(&self.sum.object, replaced, &[])
     }
 }
 
@@ -530,7 +530,7 @@ fn whole(number: f64) -> usize {
 }
 
 /// The labels behind a pointer; `None` if it points to nothing.
-fn read_labels(object: &[u8], at: usize, key_bytes: usize) -> Result<Option<Vec<Label>>> {
+pub(super) fn read_labels(object: &[u8], at: usize, key_bytes: usize) -> Result<Option<Vec<Label>>> {
     let (mut cursor, mut slots) = (Cursor::at(object, at), ObjectSlots::new(key_bytes));
     let other = || arrowroot::format::Error::unsupported(at, "labels that are no list of texts");
     match slots.read(&mut cursor)? {

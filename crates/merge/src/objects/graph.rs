@@ -1,20 +1,24 @@
 //! Graphs: the points of all inputs in a row.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrowroot::{File, FileKey};
 
 use super::add::Sum;
 use super::layout::Role;
+use super::references::references;
 use super::worker::Worker;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::merging::{Merged, Merging, Names, Origin, Output};
 use crate::rules::Rule;
 
 /// The number of points.
 const N_POINTS: &str = "fNpoints";
-/// Byte counts have this bit, and 30 bits of a number.
-const BYTE_COUNT: u32 = 1 << 30;
+/// The name of the histogram of the axes, which is there once these were asked for.
+const AXES_NAME: &str = "fHistogram.fName";
+/// `TGraph::kResetHisto`: the axes are to be fitted to the points, and keep their titles.
+const RESET_AXES: u32 = 1 << 17;
 
 /// Begins a graph, of which an input has the first.
 pub(crate) fn begin(key: &FileKey) -> Box<dyn Merging> {
@@ -38,8 +42,7 @@ impl Merging for Graph {
     fn read(&mut self, input: &File, key: &FileKey, stored: &[u8], worker: &mut Worker) -> Result<()> {
         let object = input.unpack_by(&mut worker.decompressor, &key.key, stored)?;
         let part = Sum::of(input, key, object, worker)?;
-        let has_points = |part: &Sum| part.layout.spans.iter().any(|span| span.role == Role::Points);
-        if let Some(first) = self.parts.iter().find(|first| has_points(first))
+        if let Some(first) = self.parts.iter().find(|part| has_points(part))
             && has_points(&part)
         {
             let paths = |part: &Sum| -> Vec<String> {
@@ -49,6 +52,11 @@ impl Merging for Graph {
             if paths(first) != paths(&part) {
                 return Err(self.names.mismatch(input, "its points have other errors than in the inputs before"));
             }
+        }
+        if self.parts.first().is_some_and(|first| references_of(first).is_none()) {
+            let what = "what the inputs before keep with its axes (fHistogram) is not known: it is not put together with \
+                        others yet, the rules first, all and drop take it";
+            return Err(self.names.unsupported(input, what));
         }
         self.staged = Some(part);
         Ok(())
@@ -64,10 +72,11 @@ impl Merging for Graph {
     }
 
     fn pack(&mut self, output: &Output, worker: &mut Worker) -> Result<()> {
-        // A graph without points lacks the places of others.
-        let has_points = |part: &&Sum| part.layout.spans.iter().any(|span| span.role == Role::Points);
-        let Some(first) = self.parts.iter().find(has_points).or(self.parts.first()) else { return Ok(()) };
-        let (key, object, layout) = (first.key.clone(), joined(first, &self.parts), Arc::clone(&first.layout));
+        let Some(first) = self.parts.first() else { return Ok(()) };
+        let object = joined(&self.parts).ok_or_else(|| Error::InvalidRequest {
+            what: format!("{}: its points take 1 GiB or more: the rules first, all and drop take it", self.names.path),
+        })?;
+        let (key, layout) = (first.key.clone(), Arc::clone(&first.layout));
         let mut whole = Sum { key, object, layout, widest: [None; 3] };
         whole.pack(output, worker)?;
         self.whole = Some(whole);
@@ -90,42 +99,44 @@ impl Merging for Graph {
     }
 }
 
-/// The bytes of a graph with the points of all.
-fn joined(first: &Sum, parts: &[Sum]) -> Vec<u8> {
+/// The first of some graphs with the points of all, not compressed; `None` if that is too large.
+fn joined(parts: &[Sum]) -> Option<Vec<u8>> {
+    let first = parts.first()?;
     if parts.len() == 1 {
-        return first.object.clone();
+        return Some(first.object.clone());
     }
-    let bytes_of = |part: &Sum, path: &str| {
-        part.layout.span(path).map(|span| part.object[span.range.clone()].to_vec()).unwrap_or_default()
-    };
-    let n_points =
-        |part: &Sum| bytes_of(part, N_POINTS).first_chunk::<4>().map_or(0, |bytes| u32::from_be_bytes(*bytes));
-    let mut object: Vec<u8> = Vec::new();
-    // Where each byte of the first is now, and one past the last.
-    let mut moved: Vec<(usize, usize)> = Vec::new();
-    for span in &first.layout.spans {
-        moved.push((span.range.start, object.len()));
-        match span.role {
-            Role::Points => parts.iter().for_each(|part| object.extend(bytes_of(part, &span.path))),
-            Role::Drawn => object.extend([0; 4]),
-            _ if span.path == N_POINTS => {
-                object.extend(parts.iter().map(n_points).fold(0, u32::saturating_add).to_be_bytes());
-            }
-            _ => object.extend(&first.object[span.range.clone()]),
-        }
+    let with_points = parts.iter().find(|part| has_points(part)).unwrap_or(first);
+    let mut replaced = Vec::new();
+    for path in with_points.layout.spans.iter().filter(|span| span.role == Role::Points).map(|span| &span.path) {
+        let points = parts.iter().flat_map(|part| part.bytes(path).unwrap_or_default());
+        let empty = || first.layout.empty.iter().find(|(known, _)| known == path);
+        replaced.push(match first.span(path) {
+            Some(span) => (span.range.clone(), points.copied().collect()),
+            // Behind a byte that says that there are some.
+            None => empty().map(|(_, at)| (at - 1..*at, [&1].into_iter().chain(points).copied().collect()))?,
+        });
     }
-    moved.push((first.object.len(), object.len()));
-    // A count begins in structure, and ends where a span does.
-    let now = |position: usize| {
-        let index = moved.partition_point(|(before, _)| *before <= position).saturating_sub(1);
-        moved.get(index).map_or(position, |(before, after)| after + (position - before))
-    };
-    for count in &first.layout.counts {
-        let (start, end) = (now(count.start), now(count.end));
-        let n_bytes = u32::try_from(end.saturating_sub(start + 4)).unwrap_or(u32::MAX);
-        if let Some(bytes) = object.get_mut(start..start + 4) {
-            bytes.copy_from_slice(&(n_bytes | BYTE_COUNT).to_be_bytes());
-        }
+    let n_points = parts.iter().map(|part| number(part.bytes(N_POINTS))).fold(0, u32::saturating_add);
+    let mut replace = |range: Range<usize>, number: u32| replaced.push((range, number.to_be_bytes().to_vec()));
+    replace(first.span(N_POINTS)?.range.clone(), n_points);
+    if first.span(AXES_NAME).is_some() && n_points > number(first.bytes(N_POINTS)) {
+        let at = *first.layout.bits.first()?;
+        replace(at..at + 4, number(first.object.get(at..)) | RESET_AXES);
     }
-    object
+    first.layout.spliced(&first.object, replaced, &references_of(first)?)
+}
+
+/// See [`references`]; nothing is moved before the number of points.
+fn references_of(part: &Sum) -> Option<Vec<(usize, usize)>> {
+    let from = part.span(N_POINTS)?.range.start;
+    references(&part.layout.pointers, &part.object, part.key.key_bytes.into(), from)
+}
+
+fn has_points(part: &Sum) -> bool {
+    part.layout.spans.iter().any(|span| span.role == Role::Points)
+}
+
+/// The number at the beginning of bytes; 0 if there is none.
+fn number(bytes: Option<&[u8]>) -> u32 {
+    bytes.and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }

@@ -7,10 +7,12 @@ use ahash::HashMap;
 use arrowroot::format::Result;
 use arrowroot::format::streamer::StreamerInfos;
 
+use super::references::Pointer;
 use super::walk;
 
 /// Bits of a `TObject` that say how it is stored and merged: it is referenced (4), averaged or not added (16 to 20).
 const BITS: u32 = 1 << 4 | 0b1_1111 << 16;
+const SIGN: u32 = 1 << 31;
 /// Byte counts have this bit, and 30 bits of a number.
 const BYTE_COUNT: u32 = 1 << 30;
 /// So many layouts of a class are kept.
@@ -27,12 +29,12 @@ pub(crate) enum Role {
     Keep,
     /// Numbers that are added.
     Add(Number),
+    /// A sum that is below 0 where none is counted: then it adds nothing (`THnBase::fTsumw2`).
+    Marked,
     /// A weight: the inverses are added.
     Weight,
     /// The points of a graph.
     Points,
-    /// A pointer to what drawing keeps, and makes anew if it is not there.
-    Drawn,
 }
 
 /// A type of numbers.
@@ -93,6 +95,13 @@ pub(crate) struct Layout {
     pub(crate) bits: Vec<usize>,
     /// Arrays without numbers, by their paths: where those would be.
     pub(crate) empty: Vec<(String, usize)>,
+    /// Path and class of each object whose numbers are added, or their bins.
+    pub(crate) members: Vec<(String, String)>,
+    pub(crate) pointers: Vec<Pointer>,
+    /// Where the numbers of [`Role::Marked`] are.
+    marked: Vec<usize>,
+    /// The spans with a path, in the order of their paths.
+    by_path: Vec<usize>,
     /// Structure and lengths, in few ranges.
     fixed: Vec<Range<usize>>,
     /// The spans of [`Role::Same`].
@@ -101,7 +110,8 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn span(&self, path: &str) -> Option<&MemberSpan> {
-        self.spans.iter().find(|span| span.path == path)
+        let index = self.by_path.partition_point(|&index| *self.spans[index].path < *path);
+        self.by_path.get(index).map(|&index| &self.spans[index]).filter(|span| span.path == path)
     }
 
     /// True if an object as long as one of this layout, `model`, has it, too.
@@ -109,6 +119,7 @@ impl Layout {
         model.len() == object.len()
             && self.fixed.iter().all(|range| model[range.clone()] == object[range.clone()])
             && self.bits.iter().all(|&at| (word(model, at) ^ word(object, at)) & BITS == 0)
+            && self.marked.iter().all(|&at| (word(model, at) ^ word(object, at)) & SIGN == 0)
     }
 
     /// True if objects of this layout have the same axes.
@@ -117,8 +128,13 @@ impl Layout {
     }
 
     /// An object of this layout with other bytes in place of some, which are in structure or whole spans. Byte counts say what
-    /// is there then; `None` if that is 1 GiB or more.
-    pub(crate) fn spliced(&self, object: &[u8], mut replaced: Vec<(Range<usize>, Vec<u8>)>) -> Option<Vec<u8>> {
+    /// is there then, and so do the `references`, which are places and to what they refer; `None` if that is 1 GiB or more.
+    pub(crate) fn spliced(
+        &self,
+        object: &[u8],
+        mut replaced: Vec<(Range<usize>, Vec<u8>)>,
+        references: &[(usize, usize)],
+    ) -> Option<Vec<u8>> {
         replaced.sort_by_key(|(range, _)| range.start);
         let (mut bytes, mut at) = (Vec::new(), 0);
         // Where what is behind a replaced range was, and is.
@@ -140,6 +156,11 @@ impl Layout {
             let n_bytes = u32::try_from(end.checked_sub(start + 4)?).ok().filter(|n_bytes| *n_bytes < BYTE_COUNT)?;
             bytes.get_mut(start..start + 4)?.copy_from_slice(&(n_bytes | BYTE_COUNT).to_be_bytes());
         }
+        for &(at, target) in references {
+            let by = u32::try_from(now(target).checked_sub(target)?).ok()?;
+            let reference = word(object, at).checked_add(by)?;
+            bytes.get_mut(now(at)..now(at) + 4)?.copy_from_slice(&reference.to_be_bytes());
+        }
         Some(bytes)
     }
 
@@ -149,6 +170,9 @@ impl Layout {
             |role: Role| self.spans.iter().filter(move |span| span.role == role).map(|span| span.range.clone());
         self.fixed = joined(of_role(Role::Structure).chain(self.lengths.iter().cloned()).collect());
         self.same = joined(of_role(Role::Same).collect());
+        self.marked = of_role(Role::Marked).map(|range| range.start).collect();
+        self.by_path = (0..self.spans.len()).filter(|&index| !self.spans[index].path.is_empty()).collect();
+        self.by_path.sort_by(|&one, &other| self.spans[one].path.cmp(&self.spans[other].path));
         self
     }
 }

@@ -5,6 +5,7 @@ mod categories;
 mod classes;
 mod graph;
 mod layout;
+mod references;
 mod sparse;
 mod walk;
 pub(crate) mod worker;

@@ -293,5 +293,5 @@ fn with_bins(sum: &Sum, bins: &Bins) -> Option<Vec<u8>> {
     if bins.squares.is_none() {
         replaced.push((sum.span(SUM_OF_SQUARES)?.range.clone(), NO_ERRORS.to_be_bytes().to_vec()));
     }
-    sum.layout.spliced(&sum.object, replaced)
+    sum.layout.spliced(&sum.object, replaced, &[])
 }

@@ -14,6 +14,7 @@ use super::classes::{
     array_of, basic, is_added, is_graph, is_histogram, is_list, is_refused, is_same, is_sum, vector_of,
 };
 use super::layout::{Group, Layout, MemberSpan, Number, Role};
+use super::references::{Pointer, Target};
 
 /// Classes are in each other at most so deep.
 const MAX_DEPTH: usize = 16;
@@ -67,7 +68,7 @@ impl<'a> Walk<'a> {
                 last.range.end = range.end;
             }
             _ => {
-                if let Role::Add(_) | Role::Weight = role {
+                if let Role::Add(_) | Role::Marked | Role::Weight = role {
                     self.layout.groups[self.group].sums.push(self.layout.spans.len());
                 }
                 self.layout.spans.push(MemberSpan { range, role, path: path.to_owned() });
@@ -86,6 +87,9 @@ impl<'a> Walk<'a> {
     /// An object that is none's base or member; a histogram has a group of its own.
     fn whole(&mut self, class: &str, path: &str, depth: usize) -> Result<()> {
         let outer = self.group;
+        if is_added(class) {
+            self.layout.members.push((path.to_owned(), class.to_owned()));
+        }
         if is_histogram(class) {
             self.group = self.layout.groups.len();
             self.layout.groups.push(Group::default());
@@ -168,11 +172,14 @@ impl<'a> Walk<'a> {
         let start = self.cursor.position();
         let slot = self.slots.read(&mut self.cursor)?;
         self.push(start..self.cursor.position(), Role::Structure, "");
-        let ObjectSlot::Object { end, .. } = slot else { return Ok(()) };
         let class = slot.class_name().unwrap_or_default();
+        let is_walked = is_added(&class) || is_list(&class) || class == "TAxis";
+        let target = if is_walked { Target::Walked } else { Target::Passed };
+        self.layout.pointers.push(Pointer { at: start, target });
+        let ObjectSlot::Object { end, .. } = slot else { return Ok(()) };
         let end = end.ok_or_else(|| Error::unsupported(start, format!("a {class} without a byte count")))?;
         self.layout.counts.push(start..end);
-        if is_added(&class) || is_list(&class) || class == "TAxis" {
+        if is_walked {
             return self.whole(&class, path, depth);
         }
         if is_refused(&class) || is_graph(&class) || self.infos.is_tree(&class) {
@@ -231,7 +238,7 @@ impl<'a> Walk<'a> {
             }
             // Functions and labels: a byte count, or a pointer to nothing.
             (ElementClass::ObjectPointer | ElementClass::ObjectAnyPointer, 63 | 64 | 68 | 69) => {
-                self.skipped(class, name, path)
+                self.skipped(element, class, path, depth)
             }
             _ => Err(self.unknown(element, class)),
         }
@@ -255,6 +262,7 @@ impl<'a> Walk<'a> {
         }
         let role = match number {
             Some(_) if class == "TEfficiency" && name == "fWeight" => Role::Weight,
+            Some(Number::Float64) if class == "THnBase" && name == "fTsumw2" => Role::Marked,
             Some(number) if is_sum(class, name) => Role::Add(number),
             _ if is_same(class, name) => Role::Same,
             _ => Role::Keep,
@@ -275,6 +283,9 @@ impl<'a> Walk<'a> {
             self.layout.lengths.push(start + 1..start + 9);
         }
         let n_bytes = if is_there { self.counter.saturating_mul(8) } else { 0 };
+        if n_bytes == 0 && !is_buffer {
+            self.layout.empty.push((inside(path, name), start + 1));
+        }
         self.take(n_bytes, if is_buffer { Role::Keep } else { Role::Points }, &inside(path, name))
     }
 
@@ -285,9 +296,13 @@ impl<'a> Walk<'a> {
         behind.skip_object()?;
         let path = inside(path, &element.name);
         if let Some(number) = vector_of(&element.type_name) {
-            self.cursor.version()?;
+            let frame = self.cursor.version()?;
+            self.layout.counts.extend(frame.end.map(|end| start..end));
             let n_bytes = self.cursor.count(number.n_bytes())? * number.n_bytes();
             self.push(start..self.cursor.position(), Role::Structure, "");
+            if n_bytes == 0 {
+                self.layout.empty.push((path.clone(), self.cursor.position()));
+            }
             let role = if *element.name == *"fData" { Role::Add(number) } else { Role::Same };
             self.take(n_bytes, role, &path)?;
         } else {
@@ -301,21 +316,33 @@ impl<'a> Walk<'a> {
     }
 
     /// An object behind a pointer that nothing is added of.
-    fn skipped(&mut self, class: &str, name: &str, path: &str) -> Result<()> {
-        let start = self.cursor.position();
+    fn skipped(&mut self, element: &Element, class: &str, path: &str, depth: usize) -> Result<()> {
+        let (name, start) = (&*element.name, self.cursor.position());
+        let is_of_graph = class == "TGraph";
+        if is_of_graph && name == "fHistogram" {
+            // Errors of the points come behind.
+            let n_points = self.counter;
+            self.pointer(&inside(path, name), depth + 1)?;
+            self.counter = n_points;
+            return Ok(());
+        }
+        let target = match element.type_code {
+            64 | 69 => Target::Passed,
+            _ if is_list(element.type_name.trim_end_matches('*')) => Target::PassedList,
+            _ => Target::Unknown,
+        };
+        self.layout.pointers.push(Pointer { at: start, target });
         let is_nothing = self.cursor.clone().u32()? == 0;
         if is_nothing {
             self.cursor.skip(4)?;
         } else {
             self.cursor.skip_object()?;
         }
-        let is_of_graph = class == "TGraph";
         if is_of_graph && name == "fFunctions" && self.cursor.position() - start > EMPTY_LIST_BYTES {
             return Err(Error::unsupported(start, "a graph with functions"));
         }
         let role = match name {
             "fLabels" => Role::Same,
-            "fHistogram" if is_of_graph => Role::Drawn,
             _ => Role::Keep,
         };
         self.layout.lengths.push(start..start + 4);
