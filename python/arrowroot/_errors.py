@@ -540,20 +540,6 @@ def warn_recorded_schema(text: str) -> None:
     warn(text, RecordedSchemaWarning)
 
 
-def warn_of_budget(url: str, budget_bytes: int, enough_bytes: int) -> None:
-    """Warn, at the caller's line and once for each budget, that it has pieces decompressed again."""
-    warned_of = MemoryBudgetWarning._warned_of  # noqa: SLF001 - of this module
-    if budget_bytes in warned_of:
-        return
-    warned_of.add(budget_bytes)
-    megabytes = -(-enough_bytes // 1_000_000)
-    warn(
-        f"{url}: a memory_budget of {budget_bytes / 1e6:.3g} MB has no room for what several batches need, which is "
-        f"decompressed again, and may be read again: memory_budget='{megabytes} MB' does it once",
-        MemoryBudgetWarning,
-    )
-
-
 def warn_whole_copy(what: str) -> None:
     """Warn, at the caller's line, of a file that was copied whole; ``what`` says which, and how large it is."""
     text = f"{what} were copied to be read here, as the server answers no ranges"

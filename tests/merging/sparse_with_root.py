@@ -30,6 +30,13 @@ def _made(
     return one
 
 
+def make_one(chunk: int) -> None:
+    """Write ``one.root``, uncompressed: a histogram with chunks of so many bins."""
+    file = ROOT.TFile("one.root", "RECREATE", "", 0)
+    _filled(_made(chunk=chunk), 0).Write()
+    file.Close()
+
+
 def _filled(made: Any, number: int, n_fills: int = 40) -> Any:
     n_axes = made.GetNdimensions()
     for k in range(n_fills):

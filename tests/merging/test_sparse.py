@@ -57,3 +57,15 @@ def test_filled_bins_of_other_axes_and_errors_are_an_error(inputs, tmp_path, nam
         ar.merge(tmp_path / "out.root", paths, rules=others)
     report = ar.merge(tmp_path / "out.root", paths, rules=others, on_bad_input="skip")
     assert [one.path for one in report.left_out] == [str(paths[1])]
+
+
+def test_chunks_make_no_more_memory_than_an_input_takes(tmp_path):
+    n_bins = 77_777
+    root.run(made.make_one, tmp_path, n_bins)
+    path = tmp_path / "one.root"
+    ar.merge(tmp_path / "out.root", [path, path])
+    content = path.read_bytes()
+    # The first is what the histogram says of chunks to come, the others are those of the chunk.
+    path.write_bytes(content.replace(n_bins.to_bytes(4, "big"), (2**28 - 1).to_bytes(4, "big"), 1))
+    with pytest.raises(ar.InvalidRequestError, match="its chunks have other sizes than it says"):
+        ar.merge(tmp_path / "out.root", [path, path])

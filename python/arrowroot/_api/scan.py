@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from arrowroot._arguments import not_made, refuse, takes
 from arrowroot._arrow import convert
 from arrowroot._errors import ArrowrootError, InvalidRequestError, WrongTypeError, no_attribute, not_picklable
-from arrowroot._passes.shared import Shared
 from arrowroot._passes.source import TreeSource, batches_of, say_way_around
 from arrowroot._render import clip, html_table, printable, type_text
 from arrowroot._sizes import counted
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from arrowroot._histograms.filling import Histograms
     from arrowroot._histograms.wanted import Hist
     from arrowroot._passes.left_out import LeavingOut, LeftOut
+    from arrowroot._passes.shared import Shared
     from arrowroot._passes.source import Source
     from arrowroot._progress import Progress
 
@@ -179,6 +179,8 @@ class Scan:
 
     def _shared(self, source: Source) -> Shared[pa.RecordBatch]:
         """Return the batches of a pass, for as many threads as there are."""
+        from arrowroot._passes.shared import Shared
+
         batches = _batches_of(source)
         progress = shown(source.place)
         return Shared(batches if progress is None else self._seen(batches, progress))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from arrowroot._errors import ArrowrootError, CorruptFileError, warn_of_budget
+from arrowroot._errors import ArrowrootError, CorruptFileError, MemoryBudgetWarning, warn
 from arrowroot._render import printable
 from arrowroot._select.columns import NOT
+from arrowroot._sizes import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -170,7 +171,7 @@ class TreeSource:
         self._has_begun = True
         if (enough_bytes := self.native.enough_budget_bytes) > 0:
             whole_bytes, budget_bytes = self.budgets
-            warn_of_budget(self._file, whole_bytes, -(-enough_bytes * whole_bytes // budget_bytes))
+            _warn_of_budget(self._file, whole_bytes, -(-enough_bytes * whole_bytes // budget_bytes))
 
     def place(self) -> str:
         return self._file
@@ -302,3 +303,17 @@ class SideBySide:
     def needed_bytes(self, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
         needed, of_all = zip(*(part.needed_bytes(rows) for part in self._parts), strict=True)
         return sum(needed), sum(of_all)
+
+
+def _warn_of_budget(url: str, budget_bytes: int, enough_bytes: int) -> None:
+    """Warn, at the caller's line and once for each budget, that it has pieces decompressed again."""
+    warned_of = MemoryBudgetWarning._warned_of  # noqa: SLF001 - whose warnings these are
+    if budget_bytes in warned_of:
+        return
+    warned_of.add(budget_bytes)
+    enough = -(-enough_bytes // 1_000_000) * 1_000_000
+    warn(
+        f"{url}: a memory_budget of {format_bytes(budget_bytes)} has no room for what several batches need, which is "
+        f"decompressed again, and may be read again: memory_budget={enough:_} does it once",
+        MemoryBudgetWarning,
+    )

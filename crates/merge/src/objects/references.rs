@@ -17,12 +17,12 @@ const MAP_OFFSET: usize = 2;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pointer {
     pub(crate) at: usize,
-    pub(crate) target: Target,
+    pub(crate) target: Pointee,
 }
 
-/// What is known of what a pointer points to.
+/// The object that a pointer points to, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum Pointee {
     /// Pointers in it are listed, too.
     Walked,
     /// It was passed over, with its class.
@@ -40,26 +40,26 @@ pub(crate) fn references(
     key_bytes: usize,
     from: usize,
 ) -> Option<Vec<(usize, usize)>> {
-    let mut found = Found { object, key_bytes, references: Vec::new() };
+    let mut found = Finder { object, key_bytes, references: Vec::new() };
     for pointer in pointers.iter().filter(|pointer| pointer.at >= from) {
         let is_known = match pointer.target {
-            Target::Walked => found.slot(&mut Cursor::at(object, pointer.at)).map(|_| true),
-            Target::Passed => found.passed(pointer.at),
-            Target::PassedList => found.list(&mut Cursor::at(object, pointer.at), "TList"),
-            Target::Unknown => Ok(word(object, pointer.at) == 0),
+            Pointee::Walked => found.slot(&mut Cursor::at(object, pointer.at)).map(|_| true),
+            Pointee::Passed => found.passed(pointer.at),
+            Pointee::PassedList => found.list(&mut Cursor::at(object, pointer.at), "TList"),
+            Pointee::Unknown => Ok(word(object, pointer.at) == 0),
         };
         is_known.ok().filter(|is_known| *is_known)?;
     }
     Some(found.references)
 }
 
-struct Found<'a> {
+struct Finder<'a> {
     object: &'a [u8],
     key_bytes: usize,
     references: Vec<(usize, usize)>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Finder<'a> {
     fn slot(&mut self, cursor: &mut Cursor<'a>) -> Result<ObjectSlot<'a>> {
         let mut at = cursor.position();
         let slot = ObjectSlots::new(self.key_bytes).read(cursor)?;

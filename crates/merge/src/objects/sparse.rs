@@ -23,6 +23,8 @@ const CHUNKS: &str = "fBinContent";
 /// The sum of squares of weights, which is this one if there are no errors.
 const SUM_OF_SQUARES: &str = "fTsumw2";
 const NO_ERRORS: f64 = -1.0;
+/// The bins of a chunk unless a user says otherwise. Source: `THnSparse::THnSparse` (ROOT 6.40).
+const MIN_ROOM: usize = 1 << 14;
 
 /// Begins a sum, of which an input has the first.
 pub(crate) fn begin(key: &FileKey) -> Box<dyn Merging> {
@@ -47,6 +49,8 @@ struct Bins {
     coordinates: Vec<u8>,
     contents: Vec<u8>,
     squares: Option<Vec<u8>>,
+    /// The most bins for which a chunk has room.
+    room: usize,
     /// Where bins are, by their coordinates: of the sum alone.
     places: HashMap<Vec<u8>, usize>,
 }
@@ -60,7 +64,8 @@ impl Bins {
         let has_errors = sum_of_squares(sum) >= 0.0;
         let (contents, coordinates) = (Vec::new(), Vec::new());
         let squares = has_errors.then(Vec::new);
-        let mut bins = Bins { class, number, n_bytes: 0, coordinates, contents, squares, places: HashMap::new() };
+        let places = HashMap::new();
+        let mut bins = Bins { class, number, n_bytes: 0, coordinates, contents, squares, room: 0, places };
         let mut cursor = Cursor::at(&sum.object, chunks_at(sum)?);
         let mut slots = ObjectSlots::new(sum.key.key_bytes.into());
         let n_chunks = cursor.count(4)?;
@@ -94,12 +99,14 @@ impl Bins {
         let n_bins = coordinates.len() / n_bytes;
         self.n_bytes = n_bytes;
         self.coordinates.extend_from_slice(coordinates);
+        let mut room = 0;
         let mut numbers = |class: &str, number: Number| -> FormatResult<Option<&'a [u8]>> {
             let slot = slots.read(cursor)?;
             match slot.class_name() {
                 None => Ok(None),
                 Some(found) if found == class => {
                     let n_numbers = cursor.count(number.n_bytes())?;
+                    room = room.max(n_numbers);
                     let bytes = cursor.take(n_numbers * number.n_bytes())?;
                     bytes.get(..n_bins * number.n_bytes()).map(Some).ok_or_else(|| strange("that lacks contents"))
                 }
@@ -107,6 +114,7 @@ impl Bins {
             }
         };
         let (contents, squares) = (numbers(&self.class, self.number)?, numbers(SQUARES, Number::Float64)?);
+        self.room = self.room.max(room);
         self.contents.extend_from_slice(contents.ok_or_else(|| strange("without contents"))?);
         match (&mut self.squares, squares) {
             (Some(own), Some(squares)) => own.extend_from_slice(squares),
@@ -133,6 +141,7 @@ impl Bins {
     /// Adds the bins of another one of the same axes.
     fn add(&mut self, other: &Bins) {
         self.n_bytes = self.n_bytes.max(other.n_bytes);
+        self.room = self.room.max(other.room);
         let n_bytes = self.number.n_bytes();
         for (bin, coordinates) in other.coordinates.chunks_exact(self.n_bytes.max(1)).enumerate() {
             let next = self.n_bins();
@@ -262,8 +271,9 @@ impl Merging for Sparse {
 
     fn pack(&mut self, output: &Output, worker: &mut Worker) -> Result<()> {
         let Some((sum, bins)) = &mut self.sum else { return Ok(()) };
-        let too_large =
-            || crate::error::Error::InvalidRequest { what: format!("{}: it is too large", self.names.path) };
+        let too_large = || crate::error::Error::InvalidRequest {
+            what: format!("{}: it is too large, or its chunks have other sizes than it says", self.names.path),
+        };
         sum.object = with_bins(sum, bins).ok_or_else(too_large)?;
         (bins.coordinates, bins.contents, bins.squares, bins.places) = Default::default();
         sum.pack(output, worker)
@@ -284,7 +294,8 @@ impl Merging for Sparse {
 fn with_bins(sum: &Sum, bins: &Bins) -> Option<Vec<u8>> {
     let start = chunks_at(sum).ok()?;
     let chunk_size = u32::from_be_bytes(*sum.bytes("fChunkSize")?.first_chunk()?);
-    let chunk_size = usize::try_from(chunk_size).ok().filter(|size| (1..1 << 28).contains(size))?;
+    // Chunks of a file have this size: it makes no more memory than there was.
+    let chunk_size = usize::try_from(chunk_size).ok().filter(|size| (1..=bins.room.max(MIN_ROOM)).contains(size))?;
     let list = bins.stored(usize::from(sum.key.key_bytes) + start, chunk_size).ok()?;
     let mut replaced = vec![
         (sum.span("fFilledBins")?.range.clone(), u64::try_from(bins.n_bins()).ok()?.to_be_bytes().to_vec()),

@@ -14,7 +14,7 @@ use super::classes::{
     array_of, basic, is_added, is_graph, is_histogram, is_list, is_refused, is_same, is_sum, vector_of,
 };
 use super::layout::{Group, Layout, MemberSpan, Number, Role};
-use super::references::{Pointer, Target};
+use super::references::{Pointee, Pointer};
 
 /// Classes are in each other at most so deep.
 const MAX_DEPTH: usize = 16;
@@ -174,7 +174,7 @@ impl<'a> Walk<'a> {
         self.push(start..self.cursor.position(), Role::Structure, "");
         let class = slot.class_name().unwrap_or_default();
         let is_walked = is_added(&class) || is_list(&class) || class == "TAxis";
-        let target = if is_walked { Target::Walked } else { Target::Passed };
+        let target = if is_walked { Pointee::Walked } else { Pointee::Passed };
         self.layout.pointers.push(Pointer { at: start, target });
         let ObjectSlot::Object { end, .. } = slot else { return Ok(()) };
         let end = end.ok_or_else(|| Error::unsupported(start, format!("a {class} without a byte count")))?;
@@ -327,9 +327,9 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let target = match element.type_code {
-            64 | 69 => Target::Passed,
-            _ if is_list(element.type_name.trim_end_matches('*')) => Target::PassedList,
-            _ => Target::Unknown,
+            64 | 69 => Pointee::Passed,
+            _ if is_list(element.type_name.trim_end_matches('*')) => Pointee::PassedList,
+            _ => Pointee::Unknown,
         };
         self.layout.pointers.push(Pointer { at: start, target });
         let is_nothing = self.cursor.clone().u32()? == 0;
