@@ -471,7 +471,7 @@ mod tests {
             ("", "is no type of a field"),
             ("std::list<int>", "no field has the template \"std::list\"; there are vector, "),
             ("vectr<int>", "no field has the template \"vectr\"; there are vector, "),
-            ("P<int#1f>#1f", "is no type of a field"),
+            ("P<int#1f>#1f", "is no checksum in hexadecimal"),
             ("P<int#1f", "no field has the template \"P\""),
             ("std::pair<int>", "std::pair of 1 types: it has 2"),
             ("std::array<int>", "without a size"),
