@@ -66,6 +66,6 @@ def test_chunks_make_no_more_memory_than_an_input_takes(tmp_path):
     ar.merge(tmp_path / "out.root", [path, path])
     content = path.read_bytes()
     # The first is what the histogram says of chunks to come, the others are those of the chunk.
-    path.write_bytes(content.replace(n_bins.to_bytes(4, "big"), (2**28 - 1).to_bytes(4, "big"), 1))
+    path.write_bytes(content.replace(n_bins.to_bytes(4, "big"), (2**24).to_bytes(4, "big"), 1))
     with pytest.raises(ar.InvalidRequestError, match="its chunks have other sizes than it says"):
         ar.merge(tmp_path / "out.root", [path, path])
