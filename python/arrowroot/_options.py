@@ -206,7 +206,8 @@ class Options(NamedTuple):
     def engine(self) -> dict[str, Any]:
         """Return the options as keyword arguments of the engine's scan."""
         options = self._asdict()
-        del options["assemble"], options["whole_budget_bytes"]  # the columns chosen say the one
+        # The columns chosen say the one, and the other is for a warning.
+        del options["assemble"], options["whole_budget_bytes"]
         return options
 
     def of_ids(self) -> Options:

@@ -509,7 +509,7 @@ def test_stretches_of_trees_open_each_file_once(tmp_path, openings, condition):
     openings.clear()
     table = scan.read_all()
     x = np.arange(200)
-    expected = x[eval(condition, {"x": x})]  # noqa: S307 - ours
+    expected = x[eval(condition, {"x": x})]  # noqa: S307 - a condition written above
     assert (table["x"].to_pylist(), table["y"].to_pylist()) == (expected.tolist(), (-expected).tolist())
     assert max(Counter(map(str, openings)).values()) == 1
 

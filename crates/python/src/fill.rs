@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::Schema;
+use arrowroot_writer::contexts::CLOSED;
 use arrowroot_writer::{Checked, ContextReport, ContextSettings, Doing, Fill, FillContext, Order, Policy, Step};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -32,12 +33,7 @@ impl PyFillContext {
 
     fn context(&self) -> PyResult<Arc<FillContext>> {
         let context = self.context.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        context.ok_or_else(|| {
-            invalid(
-                "the context is closed, nothing can be filled; what was filled before is kept if the file is"
-                    .to_owned(),
-            )
-        })
+        context.ok_or_else(|| invalid(CLOSED.to_owned()))
     }
 }
 

@@ -1,4 +1,4 @@
-"""What a generator yields, for several threads."""
+"""An iterator for several threads."""
 
 from __future__ import annotations
 

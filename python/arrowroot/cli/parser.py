@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 EXIT_USAGE = 2
 _WIDEST_HELP = 100
+_LAB = "lab"
 
 _DESCRIPTION = "Reads ROOT files as Apache Arrow columns, says what it cost, and writes them."
 _EPILOG = """\
@@ -193,10 +194,10 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
                 name, parents=[every], description=description, formatter_class=_Help, help=summary
             )
             add_options(command)
-    if only is None:
+    if only in (None, _LAB):
         # It is a package of its own, whose command is looked for before anything is parsed here.
         commands.add_parser(
-            "lab", help="the laboratory: the same tests over many storages and engines", add_help=False
+            _LAB, help="the laboratory: the same tests over many storages and engines", add_help=False
         )
     return top
 
@@ -205,7 +206,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return what was typed, as a command. What nobody knows is answered with what was meant, in one line."""
     words = list(arguments)
     first = words[0] if words else ""
-    whole = parser(_command_of(words))
+    names = {_LAB, *(command.name for command in COMMANDS)}
+    is_file = first not in names and not first.startswith("-") and looks_like_file(first)
+    if is_file and "->" not in first and not names.intersection(words[1:2]):
+        words.insert(0, first := "ls")
+    whole = parser(first if first in names else None)
     commands = commands_of(whole)
     if not words:
         whole.print_help()
@@ -218,14 +223,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         # As the commands of that name have it: head -5.
         words = [f"-n{word[1:]}" if re.fullmatch("-[0-9]+", word) else word for word in words]
     if not first.startswith("-") and first not in commands:
-        if not looks_like_file(first):
-            whole.exit(EXIT_USAGE, f"arrowroot: {without_secrets(for_command(first, words[1:], commands))}\n")
-        if words[1:] and words[1] in commands:
+        if not is_file:
+            answer = for_command(first, words[1:], commands)
+        elif words[1:] and words[1] in commands:
             answer = f"the command comes first: write arrowroot {words[1]} {first}"
-            whole.exit(EXIT_USAGE, f"arrowroot: {without_secrets(answer)}\n")
-        if "->" in first:
-            whole.exit(EXIT_USAGE, f"arrowroot: {without_secrets(for_method(first, commands))}\n")
-        words.insert(0, "ls")
+        else:
+            answer = for_method(first, commands)
+        whole.exit(EXIT_USAGE, f"arrowroot: {without_secrets(answer)}\n")
     if isinstance(command := commands.get(words[0]), Parser):
         command.typed = words[1:]
     options, unknown = whole.parse_known_args(words)
@@ -238,16 +242,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         command.exit(EXIT_USAGE, f"arrowroot: {without_secrets(for_rest(command, unknown, words))}\n")
     options.words = words
     return options
-
-
-def _command_of(words: Sequence[str]) -> str | None:
-    """Return the command that is typed, also that of a file alone; None if all are needed to say what was meant."""
-    names = [command.name for command in COMMANDS]
-    first, second = [*words, "", ""][:2]
-    if first in names:
-        return first
-    is_file = looks_like_file(first) and "->" not in first and second not in names
-    return "ls" if is_file and not first.startswith("-") else None
 
 
 def commands_of(whole: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

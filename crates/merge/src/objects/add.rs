@@ -274,7 +274,7 @@ fn stands_for(path: &str) -> Option<String> {
     SUMS_OF_SQUARES.iter().find_map(|(squares, from)| Some(format!("{}{from}", holder(path, squares)?)))
 }
 
-/// What a path of a member begins with: nothing, or the object that holds it, and a point. `None` if it is another member.
+/// The beginning of the path of a member: nothing, or the object that holds it, and a point. `None` if it is another member.
 fn holder<'a>(path: &'a str, member: &str) -> Option<&'a str> {
     path.strip_suffix(member).filter(|holder| holder.is_empty() || holder.ends_with('.'))
 }

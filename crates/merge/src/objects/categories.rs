@@ -370,7 +370,7 @@ impl<'a> Bins<'a> {
         self.fills_beyond(number) != (false, false)
     }
 
-    /// Whether there are fills below the bins of an axis, and above them.
+    /// True twice if there are fills below the bins of an axis, and above them.
     fn fills_beyond(&self, number: usize) -> (bool, bool) {
         let n_bins = self.axes[number].n_bins;
         let ends = self.cells().map(|cell| (cell[number] == 0, cell[number] > n_bins));

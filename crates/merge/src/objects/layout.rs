@@ -150,7 +150,10 @@ impl Layout {
             let (was, is) = moved[moved.partition_point(|(was, _)| *was <= position) - 1];
             is + (position - was)
         };
-        let is_replaced = |count: &&Range<usize>| replaced.iter().any(|(range, _)| range.contains(&count.start));
+        let is_replaced = |count: &&Range<usize>| {
+            let behind = replaced.partition_point(|(range, _)| range.start <= count.start);
+            replaced[..behind].last().is_some_and(|(range, _)| range.contains(&count.start))
+        };
         for count in self.counts.iter().filter(|count| !is_replaced(count)) {
             let (start, end) = (now(count.start), now(count.end));
             let n_bytes = u32::try_from(end.checked_sub(start + 4)?).ok().filter(|n_bytes| *n_bytes < BYTE_COUNT)?;

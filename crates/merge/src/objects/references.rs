@@ -1,4 +1,4 @@
-//! What pointers in the bytes of an object say of places before: the class, or the object itself, was there.
+//! Pointers in the bytes of an object refer to places before: the class, or the object itself, was there.
 //!
 //! Source: `TBufferFile::WriteClass`, `TBufferFile::WriteObjectClass`, `TList::Streamer` (ROOT 6.40).
 

@@ -31,6 +31,8 @@ use policy::Buffers;
 pub use settings::{ContextSettings, MAX_BUFFERS, Order};
 use stalls::{Doing, Record};
 
+/// The answer to whoever fills a context that is closed.
+pub const CLOSED: &str = "the context is closed, nothing can be filled; what was filled before is kept if the file is";
 /// The share of a file's buffers that entries may take which wait for those before them.
 const SHARE_KEPT: u64 = 4;
 
@@ -315,9 +317,7 @@ impl FillContext {
         let mut open = lock(&filling.open);
         let Some(context) = open.get_mut(&self.inner.number).filter(|context| !context.is_ended) else {
             let table = &filling.columns.table;
-            let what = format!(
-                "table {table:?}: the context is closed, nothing can be filled; what was filled before is kept if the file is"
-            );
+            let what = format!("table {table:?}: {CLOSED}");
             return Err(Error::InvalidRequest { what });
         };
         context.begin(thread);
