@@ -30,7 +30,7 @@ from arrowroot_lab.store.schema import upgrade
 from arrowroot_lab.watching.commits import branch_of
 from arrowroot_servers.process import free_port
 from tests.lab.made import Made
-from tests.lab.older import put_older
+from tests.lab.older import OlderStore
 from tests.lab.running import calls, engine
 
 CANARY = "Hush7Fg2LantErn"
@@ -544,8 +544,9 @@ def test_an_older_database_is_cleaned_once_and_its_series_go_on(tmp_path):
     database = engine_of(resolve(path))
     with database.connect().execution_options(writes=True) as connection, connection.begin():
         upgrade(connection, "0004")
+        older = OlderStore(connection)
         for result in told:
-            put_older(connection, result)
+            older.put(result)
     database.dispose()
     with closing(sqlite3.connect(path)) as connection, connection:
         accepted = [told[0].series_id, "store.n_reads", "1", "2", 2.0, f"see https://me:{CANARY}@h", "2026"]

@@ -25,7 +25,7 @@ from arrowroot_lab.store.schema import VERSION_TABLE, upgrade
 from arrowroot_lab.store.summary import load_of, network_of
 from arrowroot_lab.store.tables import metadata
 from tests.lab.made import FORMS, Made
-from tests.lab.older import put_older
+from tests.lab.older import OlderStore
 from tests.lab.stored import rows
 from tests.lab.writers import put_all
 
@@ -268,8 +268,9 @@ def test_database_of_an_older_laboratory_is_brought_up_to_date_by_whoever_reads_
     engine = engine_of(resolve(place))
     with engine.connect().execution_options(writes=True) as connection, connection.begin():
         upgrade(connection, "0001")
+        older = OlderStore(connection)
         for result in kept:
-            put_older(connection, result)
+            older.put(result)
     engine.dispose()
     with Store.open(place, must_exist=True) as store:
         for row in rows(store, "SELECT * FROM results"):
@@ -305,8 +306,9 @@ def test_versions_of_an_older_database_are_those_that_people_call_them(place):
     engine = engine_of(resolve(place))
     with engine.connect().execution_options(writes=True) as connection, connection.begin():
         upgrade(connection, "0003")
+        older = OlderStore(connection)
         for result, version in zip(kept, raw, strict=True):
-            put_older(connection, result, version=version)
+            older.put(result, version=version)
     engine.dispose()
     with Store.open(place, must_exist=True) as store:
         found = {one.uuid: one for one in store.summaries()}
@@ -376,8 +378,9 @@ def test_results_of_an_older_database_are_counted(place):
     engine = engine_of(resolve(place))
     with engine.connect().execution_options(writes=True) as connection, connection.begin():
         upgrade(connection, "0007")
+        older = OlderStore(connection)
         for result in RESULTS[1:]:
-            put_older(connection, result)
+            older.put(result)
     engine.dispose()
     with Store.open(place) as store:
         assert store.put(RESULTS[0])
@@ -391,14 +394,15 @@ def test_the_newest_results_of_a_series_and_version_are_found_by_one_of_them(sto
     heads = store.rows(Filter(newest_versions=True, campaign=("storages",)), ("id", "series_id", "version"))
     until = "2026-10-12"
     where = Filter(engine=("root", "uproot"))
+    newest_first = sorted(made, key=lambda one: one.created_at, reverse=True)
+    known_as = {one.uuid: (one.series_id, one.version, one.campaign["name"]) for one in made}
     for n, end in ((2, None), (1, until), (None, until), (None, None)):
         expected = []
         for head in heads:
             same = [
                 one.uuid
-                for one in sorted(made, key=lambda one: one.created_at, reverse=True)
-                if (one.series_id, one.version, one.campaign["name"])
-                == (head.series_id, head.version, "storages")
+                for one in newest_first
+                if known_as[one.uuid] == (head.series_id, head.version, "storages")
                 and (end is None or one.created_at <= end)
                 and one.case["engine"] in where.engine
             ]
@@ -407,9 +411,7 @@ def test_the_newest_results_of_a_series_and_version_are_found_by_one_of_them(sto
         assert sorted(uuid for (uuid,) in found) == sorted(expected)
     spans = store.spans(where)
     first = next(head for head in heads if (head.series_id, head.version) in spans)
-    dates = [
-        one.created_at for one in made if (one.series_id, one.version) == (first.series_id, first.version)
-    ]
+    dates = [one.created_at for one in made if known_as[one.uuid][:2] == (first.series_id, first.version)]
     assert spans[first.series_id, first.version] == (len(dates), min(dates))
     assert sum(n for n, _ in spans.values()) == store.count(where)
 
