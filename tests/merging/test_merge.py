@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +32,24 @@ def test_two_files_become_one(inputs, tmp_path):
     assert (report.n_inputs, report.left_out) == (2, ())
     assert report.objects[0][:5] == ("t", "TTree", "concatenate", 2, 200)
     assert values(tmp_path / "out.root") == list(range(200))
+
+
+MERGE = """
+import sys
+from arrowroot.cli import main
+main(["merge", *sys.argv[1:]])
+assert "pyarrow" not in sys.modules and "numpy" not in sys.modules
+"""
+
+
+def test_merging_imports_neither_pyarrow_nor_numpy(inputs, tmp_path):
+    subprocess.run(
+        [sys.executable, "-c", MERGE, tmp_path / "out.root", *inputs],
+        check=True,
+        timeout=300,
+        stderr=subprocess.DEVNULL,
+    )
+    assert values(tmp_path / "out.root") == list(range(300))
 
 
 def damaged(path):

@@ -10,13 +10,11 @@ from arrowroot import _native
 from arrowroot._arguments import takes
 from arrowroot._errors import ArrowrootError, InvalidRequestError
 from arrowroot._merging.inputs import listed, opened, openings, refuse_output
-from arrowroot._merging.outputs import SameColumns, path_of_part
-from arrowroot._merging.rows import UniqueRows
+from arrowroot._merging.outputs import MergedFile, SameColumns, path_of_part
 from arrowroot._progress import LONG_S, Progress
 from arrowroot._render import without_secrets
 from arrowroot._sizes import parse_size
 from arrowroot._storage.config import StorageOptions
-from arrowroot._writing.file import create
 from arrowroot._writing.location import path_of_root
 
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from arrowroot._merging.rows import UniqueRows
     from arrowroot._storage.readers import Opening
     from arrowroot._storage.url import Location
     from arrowroot._writing.file import WritableFile
@@ -250,9 +249,9 @@ class _Merging:
         self._max_bytes = max_bytes
         #: Gives up what is not published when it ends.
         self._unpublished = unpublished
-        self._written: list[tuple[WritableFile, list[str], dict[str, Any]]] = []
+        self._written: list[tuple[MergedFile | WritableFile, list[str], dict[str, Any]]] = []
         self._left_out: list[LeftOut] = []
-        self._file: WritableFile | None = None
+        self._file: MergedFile | WritableFile | None = None
         self._merger: _native.Merger | None = None
         self._rows: UniqueRows | None = None
         self._inputs: list[str] = []
@@ -315,19 +314,28 @@ class _Merging:
     def _begin(self) -> _native.Merger:
         path = path_of_part(self._request.output, len(self._written))
         refuse_output(self._request.inputs, path)
-        self._file = create(path, reproducible=self._request.reproducible)
-        self._unpublished.callback(self._file.abort)
         rules = list(self._request.rules.items())
+        file: MergedFile | WritableFile
+        if "unique" in self._request.rules.values():
+            from arrowroot._writing.file import create
+
+            file = create(path, reproducible=self._request.reproducible)
+        else:
+            file = MergedFile(path, reproducible=self._request.reproducible)
+        self._file = file
+        self._unpublished.callback(file.abort)
         self._merger = _native.Merger(
-            self._file.native,
+            file.native,
             columns=self._request.columns,
             rules=rules,
             rebasket=self._request.rebasket,
             provenance=self._request.provenance,
             join=self._request.join,
         )
-        if "unique" in self._request.rules.values():
-            self._rows = UniqueRows(self._file, self._merger, has_provenance=self._request.provenance)
+        if not isinstance(file, MergedFile):
+            from arrowroot._merging.rows import UniqueRows
+
+            self._rows = UniqueRows(file, self._merger, has_provenance=self._request.provenance)
         return self._merger
 
     def _end(self) -> None:

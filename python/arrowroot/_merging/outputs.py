@@ -5,12 +5,43 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from arrowroot._api.opening import open as open_file
+from arrowroot import _native
 from arrowroot._errors import SchemaMismatchError
 from arrowroot._render import printable
 
 if TYPE_CHECKING:
     from arrowroot._api.tree import Tree
+
+#: Memory for what waits to be written.
+_BUFFER_BYTES = 256_000_000
+#: zlib, for objects and records of trees: TFile's own default.
+_COMPRESSION = 101
+
+
+class MergedFile:
+    """An output to which a merger copies, and nobody writes tables: without pyarrow, which takes 50 MB."""
+
+    def __init__(self, path: str, *, reproducible: bool) -> None:
+        self.path = path
+        self.native = _native.create_file(
+            path,
+            compression=_COMPRESSION,
+            is_reproducible=reproducible,
+            n_threads=0,
+            buffer_bytes=_BUFFER_BYTES,
+        )
+
+    def complete(self) -> str:
+        """Write all that the file lacks; return where it is until it is published. Raises: StorageError."""
+        return self.native.complete()
+
+    def close(self) -> None:
+        """Publish it. Raises: StorageError."""
+        self.native.close()
+
+    def abort(self) -> None:
+        """Give it up if it is not published."""
+        self.native.abort()
 
 
 def path_of_part(path: str, number: int) -> str:
@@ -37,6 +68,8 @@ class SameColumns:
 
     def check(self, shown: str, path: str, tables: list[str]) -> None:
         """Raise SchemaMismatchError if a table of an output, which is read at a path, has other columns."""
+        from arrowroot._api.opening import open as open_file
+
         with open_file(path) as file:
             for name in tables:
                 columns = _columns_of(file[name])
