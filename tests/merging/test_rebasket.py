@@ -48,6 +48,13 @@ def baskets(path, column):
         return file["t"][column].num_baskets
 
 
+def test_what_is_held_back_counts_as_part_of_the_output(small, tmp_path):
+    report = ar.merge(tmp_path / "out.root", small, rebasket=True, max_size=2 * small[0].stat().st_size)
+    assert len(report.outputs) > 2
+    outputs = [output.path for output in report.outputs]
+    assert concatenated(outputs).equals(concatenated(small))
+
+
 def test_small_baskets_become_few(small, tmp_path):
     report = ar.merge(tmp_path / "out.root", small, rebasket=True)
     assert table(tmp_path / "out.root").equals(concatenated(small))

@@ -10,7 +10,9 @@ use arrowroot_storage::Options;
 use format::codec::{CompressionSetting, Decompressor};
 use format::container::Key;
 use format::streamer::Primitive;
-use format::tree::{BasketHead, Branch, BranchId, ElementPart, Leaf, LeafId, TreeRecord, append_entry_offsets};
+use format::tree::{
+    BasketHead, Branch, BranchId, ElementPart, Leaf, LeafId, PlacedBasket, TreeRecord, append_entry_offsets,
+};
 use format::{Cursor, Output};
 
 /// Baskets of a branch that are written again.
@@ -134,7 +136,12 @@ fn add_branch(made: &mut TreeRecord, real: &TreeRecord, object_data: &[u8], mut 
     branch.basket_bytes = of_run.basket_bytes;
     branch.n_entry_offsets = of_run.n_entry_offsets;
     branch.memory_bytes = of_run.memory_bytes;
-    branch.set_baskets(&of_run.baskets(object_data).unwrap()).unwrap();
+    let baskets = of_run.baskets(object_data).unwrap().into_iter().map(|basket| PlacedBasket {
+        offset: basket.offset,
+        stored_bytes: basket.stored_bytes,
+        n_entries: u32::try_from(basket.entry_end - basket.first_entry).unwrap(),
+    });
+    branch.set_baskets(0, baskets.collect()).unwrap();
     made.add_branch(None, branch).unwrap()
 }
 

@@ -47,6 +47,10 @@ impl Merging for FirstTable {
         self.table.n_entries()
     }
 
+    fn held_bytes(&self) -> u64 {
+        self.table.held_bytes()
+    }
+
     fn finish(self: Box<Self>, output: &Output, origins: &[Origin]) -> Result<Merged> {
         let merged = self.table.finish(output, origins)?;
         Ok(Merged { rule: Rule::First.name(), n_inputs: self.n_inputs, ..merged })

@@ -245,12 +245,13 @@ impl Merger {
         self.n_inputs
     }
 
-    /// Bytes of the output so far, without what it gets in the end.
+    /// Bytes of the output so far, with what is held back, and without what it gets in the end.
     ///
     /// # Errors
     /// If the output is closed.
     pub fn written_bytes(&self) -> Result<u64> {
-        Ok(self.output.file.with_appender(|appender| Ok(appender.position()))?)
+        let held_bytes: u64 = self.objects.iter().map(|object| object.merging.held_bytes()).sum();
+        Ok(self.output.file.with_appender(|appender| Ok(appender.position()))?.saturating_add(held_bytes))
     }
 
     /// Finds the object that each key of an input is merged into, and begins those that are new.

@@ -100,6 +100,11 @@ pub trait Merging: Send {
         None
     }
 
+    /// Bytes that it holds back to write them with those of inputs to come, about as many as they will be in the file.
+    fn held_bytes(&self) -> u64 {
+        0
+    }
+
     /// Makes of what is joined the bytes that [`finish`](Merging::finish) writes, in one of several threads.
     ///
     /// # Errors

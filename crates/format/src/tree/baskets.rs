@@ -29,8 +29,26 @@ pub(super) struct BasketTable {
     bytes: Range<usize>,
     entries: (Range<usize>, bool),
     seeks: (Range<usize>, bool),
-    /// The arrays, if they were made here and are in no record.
-    made: Option<Box<[u8]>>,
+    /// The baskets, if they were placed here and are in no record: the arrays are made when they are written.
+    placed: Option<PlacedBaskets>,
+}
+
+/// A basket in a file: no more than the record of its tree needs, as a wide tree has many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlacedBasket {
+    /// Offset of its record in the file, in bytes.
+    pub offset: u64,
+    /// Size of its record in bytes, key included.
+    pub stored_bytes: u32,
+    /// Number of its entries.
+    pub n_entries: u32,
+}
+
+/// Baskets one behind the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct PlacedBaskets {
+    first_entry: u64,
+    baskets: Vec<PlacedBasket>,
 }
 
 /// Where one basket is and which entries it holds.
@@ -62,7 +80,9 @@ impl Branch {
     /// Corrupt if entry numbers run backwards or a place in the file is impossible.
     pub fn baskets(&self, object_data: &[u8]) -> Result<Vec<BasketLocation>> {
         let table = &self.baskets;
-        let object_data = table.made.as_deref().unwrap_or(object_data);
+        if let Some(placed) = &table.placed {
+            return Ok(placed.locations().filter(|basket| basket.first_entry < basket.entry_end).collect());
+        }
         let bytes = object_data.get(table.bytes.clone()).unwrap_or_default();
         let mut baskets: Vec<BasketLocation> = Vec::with_capacity(table.n_baskets + 1);
         for index in 0..=table.n_baskets {
@@ -110,28 +130,29 @@ impl Branch {
         Ok(baskets)
     }
 
-    /// Says which baskets it has, with all its entries, and counts these and the stored bytes.
+    /// Says which baskets it has, one behind the other, with all its entries from the first on, and counts these and the
+    /// stored bytes.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if they do not follow each other, are embedded, or are more than a record can list.
-    pub fn set_baskets(&mut self, baskets: &[BasketLocation]) -> Result<()> {
+    /// [`Error::Unsupported`] if they are more, larger or further away than a record can say.
+    pub fn set_baskets(&mut self, first_entry: u64, baskets: Vec<PlacedBasket>) -> Result<()> {
         let wrong = |what: String| Error::unsupported(0, format!("branch {:?} with {what}", self.name));
-        let first_entry = baskets.first().map_or(0, |basket| basket.first_entry);
-        let (mut entry_end, mut stored_bytes) = (first_entry, 0_u64);
+        let (mut n_entries, mut stored_bytes) = (0, 0);
         for (index, basket) in baskets.iter().enumerate() {
-            let has_place = basket.embedded.is_none() && basket.stored_bytes <= i32::MAX.unsigned_abs();
-            if basket.first_entry != entry_end || basket.entry_end < entry_end || !has_place {
+            let has_size =
+                i32::try_from(basket.stored_bytes).is_ok() && u64::from(basket.n_entries) <= MAX_BASKET_ENTRIES;
+            if !has_size || i64::try_from(basket.offset).is_err() {
                 return Err(wrong(format!("{basket:?} as its basket {index}")));
             }
-            (entry_end, stored_bytes) = (basket.entry_end, stored_bytes + u64::from(basket.stored_bytes));
+            n_entries += u64::from(basket.n_entries);
+            stored_bytes += u64::from(basket.stored_bytes);
         }
         let signed = |value: u64| i64::try_from(value).map_err(|_| wrong(format!("{value} entries or bytes")));
-        let entry_number = signed(entry_end)?;
-        let table = BasketTable::made(baskets, entry_number).ok_or_else(|| wrong("too many baskets".to_owned()))?;
-        let (first_entry, stored_bytes) = (signed(first_entry)?, signed(stored_bytes)?);
-        self.baskets = table;
-        (self.first_entry, self.entry_end) = (first_entry, entry_number);
-        self.n_entries = self.entry_end - self.first_entry;
+        let (entry_end, stored_bytes) = (signed(first_entry.saturating_add(n_entries))?, signed(stored_bytes)?);
+        let first = signed(first_entry)?;
+        let table = BasketTable::of_placed(PlacedBaskets { first_entry, baskets });
+        self.baskets = table.ok_or_else(|| wrong("too many baskets".to_owned()))?;
+        (self.first_entry, self.entry_end, self.n_entries) = (first, entry_end, entry_end - first);
         self.stored_bytes = stored_bytes;
         Ok(())
     }
@@ -147,34 +168,19 @@ impl Branch {
 }
 
 impl BasketTable {
-    /// The arrays of these baskets; `None` if they are too many, or a place is beyond 2^63.
-    fn made(baskets: &[BasketLocation], entry_end: i64) -> Option<Self> {
-        let n_baskets = baskets.len();
+    /// The table of these baskets; `None` if they are too many.
+    fn of_placed(placed: PlacedBaskets) -> Option<Self> {
+        let n_baskets = placed.baskets.len();
         let n_items = (n_baskets + 1).max(MIN_ITEMS);
         i32::try_from(n_items).ok()?;
-        let mut made = Vec::with_capacity(20 * n_items);
-        baskets.iter().for_each(|basket| made.extend(basket.stored_bytes.to_be_bytes()));
-        made.resize(4 * n_items, 0);
-        for basket in baskets {
-            made.extend(i64::try_from(basket.first_entry).ok()?.to_be_bytes());
-        }
-        made.extend(entry_end.to_be_bytes());
-        made.resize(12 * n_items, 0);
-        for basket in baskets {
-            made.extend(i64::try_from(basket.offset).ok()?.to_be_bytes());
-        }
-        made.resize(20 * n_items, 0);
         Some(BasketTable {
             n_baskets,
             n_written: n_baskets,
             // ROOT writes one null more than there are baskets, but none if there was never one.
-            n_pointers: if baskets.is_empty() { 0 } else { n_baskets + 1 },
-            pointers_bits: 0,
+            n_pointers: if n_baskets == 0 { 0 } else { n_baskets + 1 },
             n_items,
-            bytes: 0..4 * n_items,
-            entries: (4 * n_items..12 * n_items, true),
-            seeks: (12 * n_items..20 * n_items, true),
-            made: Some(made.into()),
+            placed: Some(placed),
+            ..BasketTable::default()
         })
     }
 
@@ -183,12 +189,15 @@ impl BasketTable {
         Some((i32::try_from(self.n_written).ok()?, i32::try_from(self.n_items).ok()?))
     }
 
-    /// Writes the three arrays as they are.
+    /// Writes the three arrays, as they are if they are in a record.
     pub(super) fn write(&self, object_data: &[u8], output: &mut Output) -> Result<()> {
-        let data = self.made.as_deref().unwrap_or(object_data);
+        if let Some(placed) = &self.placed {
+            placed.write(self.n_items, output);
+            return Ok(());
+        }
         for (array, item_bytes) in [(&self.bytes, 4), (&self.entries.0, 8), (&self.seeks.0, 8)] {
             let is_right = |array: &&[u8]| array.is_empty() || array.len() == item_bytes * self.n_items;
-            let array = data.get(array.clone()).filter(is_right);
+            let array = object_data.get(array.clone()).filter(is_right);
             let array = array.ok_or_else(|| {
                 Error::unsupported(
                     output.position(),
@@ -209,6 +218,36 @@ impl BasketTable {
             self.n_baskets += 1;
         }
         self
+    }
+}
+
+impl PlacedBaskets {
+    fn locations(&self) -> impl Iterator<Item = BasketLocation> {
+        let mut entry_end = self.first_entry;
+        self.baskets.iter().map(move |&PlacedBasket { offset, stored_bytes, n_entries }| {
+            let first_entry = entry_end;
+            entry_end += u64::from(n_entries);
+            BasketLocation { offset, stored_bytes, first_entry, entry_end, embedded: None }
+        })
+    }
+
+    /// Writes the three arrays of so many items.
+    fn write(&self, n_items: usize, output: &mut Output) {
+        let n_unused = n_items.saturating_sub(self.baskets.len());
+        output.u8(1);
+        self.baskets.iter().for_each(|basket| output.u32(basket.stored_bytes));
+        output.zeros(4 * n_unused);
+        output.u8(1);
+        let mut entry_end = self.first_entry;
+        for basket in &self.baskets {
+            output.u64(entry_end);
+            entry_end += u64::from(basket.n_entries);
+        }
+        output.u64(entry_end);
+        output.zeros(8 * n_unused.saturating_sub(1));
+        output.u8(1);
+        self.baskets.iter().for_each(|basket| output.u64(basket.offset));
+        output.zeros(8 * n_unused);
     }
 }
 

@@ -19,7 +19,7 @@ pub use attributes::{Attributes, FillAttributes, LineAttributes, MarkerAttribute
 pub use basket::{
     BasketHead, EmbeddedBasket, GENERATE_OFFSET_MAP, append_entry_offsets, append_entry_sizes, append_list_starts,
 };
-pub use baskets::BasketLocation;
+pub use baskets::{BasketLocation, PlacedBasket};
 pub use branch::Branch;
 pub use description::{BranchDescription, ClonesPart, ElementPart};
 pub use ids::{BranchId, LeafId};

@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use crate::output::Output;
     use crate::streamer::Primitive;
-    use crate::tree::{BasketLocation, TreeRecord};
+    use crate::tree::{PlacedBasket, TreeRecord};
 
     const KEY_BYTES: usize = 50;
     const N_BRANCHES: usize = 20;
@@ -230,14 +230,8 @@ mod tests {
             tree.leaves[counting.0 as usize].set_maximum(n_baskets.cast_signed() + 3).unwrap();
         }
         for branch in &mut tree.branches {
-            let basket = |i| BasketLocation {
-                offset: 1000 + i,
-                stored_bytes: 60,
-                first_entry: 5 * i,
-                entry_end: 5 * i + 5,
-                embedded: None,
-            };
-            branch.set_baskets(&(0..n_baskets).map(basket).collect::<Vec<_>>()).unwrap();
+            let basket = |i| PlacedBasket { offset: 1000 + i, stored_bytes: 60, n_entries: 5 };
+            branch.set_baskets(0, (0..n_baskets).map(basket).collect()).unwrap();
         }
         tree.set_totals();
         tree

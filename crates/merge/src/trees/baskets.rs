@@ -1,26 +1,19 @@
 //! The baskets of a branch of the output.
 
-use arrowroot::format::tree::{BasketLocation, Branch};
+use arrowroot::format::tree::{Branch, PlacedBasket};
 
 use super::rebasket::HeldBasket;
 
 /// Baskets of fewer bytes, as they are stored, are small: reading them costs more requests than bytes.
 const SMALL_BASKET_BYTES: u32 = 4096;
-
-/// A basket in the output: no more than the record needs, as a wide tree has many. One of no bytes is held, or was put together
-/// with those before it.
-#[derive(Debug, Clone, Copy)]
-struct Placed {
-    offset: u64,
-    stored_bytes: u32,
-    n_entries: u32,
-}
+/// A list of baskets gets room for this share of them more.
+const SHARE_OF_ROOM: usize = 8;
 
 /// A branch of the output as far as it is joined.
 #[derive(Debug, Default)]
 pub(crate) struct JoinedBranch {
-    /// In the order of their entries.
-    baskets: Vec<Placed>,
+    /// In the order of their entries. One of no bytes is held, or was put together with those before it.
+    baskets: Vec<PlacedBasket>,
     /// `fTotBytes`.
     memory_bytes: u64,
     /// The same of small baskets.
@@ -82,9 +75,14 @@ impl JoinedBranch {
         self.held.push(held);
     }
 
-    /// Bytes of what is held.
-    pub(crate) fn held_bytes(&self) -> usize {
+    /// Bytes of what is held, in memory.
+    pub(crate) fn held_memory_bytes(&self) -> usize {
         self.held.iter().map(|held| held.data.len()).sum()
+    }
+
+    /// The same as it was stored, without keys.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.held.iter().map(|held| u64::from(held.stored_bytes)).sum()
     }
 
     /// Takes small baskets that are to be put together, from the number `first` on. `is_last`: no more will come.
@@ -123,13 +121,17 @@ impl JoinedBranch {
     /// Makes room for baskets that come in any order. Returns the number of the first.
     pub(crate) fn reserve(&mut self, n_baskets: usize) -> usize {
         let first = self.baskets.len();
-        self.baskets.resize(first + n_baskets, Placed { offset: 0, stored_bytes: 0, n_entries: 0 });
+        if self.baskets.capacity() < first + n_baskets {
+            // A wide tree has many lists that grow: each is not to have room for twice what it holds.
+            self.baskets.reserve_exact(n_baskets.max(first / SHARE_OF_ROOM));
+        }
+        self.baskets.resize(first + n_baskets, PlacedBasket { offset: 0, stored_bytes: 0, n_entries: 0 });
         first
     }
 
     /// Says where a basket is. `memory_bytes`: uncompressed, with its key.
     pub(crate) fn place(&mut self, number: usize, offset: u64, [stored_bytes, n_entries]: [u32; 2], memory_bytes: u64) {
-        self.baskets[number] = Placed { offset, stored_bytes, n_entries };
+        self.baskets[number] = PlacedBasket { offset, stored_bytes, n_entries };
         self.memory_bytes += memory_bytes;
         self.small_bytes += if stored_bytes < SMALL_BASKET_BYTES { memory_bytes } else { 0 };
     }
@@ -147,26 +149,10 @@ impl JoinedBranch {
     pub(crate) fn record(self, branch: &mut Branch) -> arrowroot::format::Result<()> {
         branch.embedded.clear();
         let has_baskets = !self.baskets.is_empty();
-        let mut first_entry = 0;
-        let locations: Vec<BasketLocation> = self
-            .baskets
-            .into_iter()
-            .filter(|basket| basket.stored_bytes > 0)
-            .map(|basket| {
-                let entry_end = first_entry + u64::from(basket.n_entries);
-                let location = BasketLocation {
-                    offset: basket.offset,
-                    stored_bytes: basket.stored_bytes,
-                    first_entry,
-                    entry_end,
-                    embedded: None,
-                };
-                first_entry = entry_end;
-                location
-            })
-            .collect();
+        let mut baskets = self.baskets;
+        baskets.retain(|basket| basket.stored_bytes > 0);
         let entry_end = branch.entry_end;
-        branch.set_baskets(&locations)?;
+        branch.set_baskets(0, baskets)?;
         branch.memory_bytes = i64::try_from(self.memory_bytes).unwrap_or(i64::MAX);
         if !has_baskets {
             branch.n_entries = self.n_counted;
@@ -181,4 +167,18 @@ impl JoinedBranch {
 pub(crate) fn cycle_of(number: usize) -> i16 {
     let [.., high, low] = number.to_be_bytes();
     i16::from_be_bytes([high, low])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_baskets_have_little_room_more_than_they_need() {
+        let mut branch = JoinedBranch::new(None);
+        for n_baskets in 1..=2000 {
+            branch.reserve(1);
+            assert!(branch.baskets.capacity() <= n_baskets + n_baskets / SHARE_OF_ROOM + 1);
+        }
+    }
 }

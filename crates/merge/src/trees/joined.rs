@@ -97,7 +97,8 @@ impl Joined {
         if !self.rebaskets {
             return Ok(());
         }
-        let is_last = is_last || self.branches.iter().map(JoinedBranch::held_bytes).sum::<usize>() > MAX_HELD_BYTES;
+        let is_last =
+            is_last || self.branches.iter().map(JoinedBranch::held_memory_bytes).sum::<usize>() > MAX_HELD_BYTES;
         let mut compressor = Compressor::new();
         for (branch, of_record) in self.branches.iter_mut().zip(&self.record.branches) {
             put_together(branch, of_record, (0, is_last), place, &mut compressor)?;
@@ -111,6 +112,11 @@ impl Joined {
         self.lowest.before = self.lowest.now;
         let memory = (&mut self.buffer, &mut self.lowest);
         copying.copy(input, place, &mut self.branches, (record, object_data), &self.record, memory)
+    }
+
+    /// Bytes of small baskets that wait, as inputs store them.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.branches.iter().map(JoinedBranch::held_bytes).sum()
     }
 
     pub(crate) fn n_entries(&self) -> u64 {
@@ -312,7 +318,8 @@ impl Joined {
         record.leaves.iter().for_each(|leaf| _ = classes.insert(&leaf.class, ()));
         file.need_known_classes(classes.into_keys().chain(["ROOT::TIOFeatures"]));
         let compression = file.settings().compression;
-        file.write_object(directory, class, name, title, compression, |output: &mut Bytes| {
+        // The record is gone before it is compressed: with many baskets it is large.
+        file.write_object(directory, class, name, title, compression, move |output: &mut Bytes| {
             record.write(&object_data, output)
         })?;
         Ok(Merged {

@@ -151,6 +151,10 @@ impl Merging for Tree {
         Some(self.joined.as_ref().map_or(0, Joined::n_entries))
     }
 
+    fn held_bytes(&self) -> u64 {
+        self.joined.as_ref().map_or(0, Joined::held_bytes)
+    }
+
     fn finish(self: Box<Self>, output: &Output, origins: &[Origin]) -> Result<Merged> {
         let Tree { names, title, joined, .. } = *self;
         let mut merged = Merged::default();

@@ -31,6 +31,8 @@ pub(crate) struct HeldBasket {
     /// Its number in the branch.
     pub(crate) number: usize,
     pub(crate) n_entries: u32,
+    /// Its bytes as they were stored, without its key.
+    pub(crate) stored_bytes: u32,
     pub(crate) data: Vec<u8>,
     /// Bytes of each entry, or where each begins.
     entries: EntryPlaces,
@@ -84,7 +86,8 @@ impl HeldBasket {
             }
         };
         data.truncate(data_bytes as usize);
-        Ok(Some(HeldBasket { number, n_entries, data, entries }))
+        let stored_bytes = head.stored_bytes.saturating_sub(head.key_bytes);
+        Ok(Some(HeldBasket { number, n_entries, stored_bytes, data, entries }))
     }
 
     /// True if entries of both are stored in the same way, one basket behind the other.

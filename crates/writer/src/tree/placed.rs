@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use arrowroot_format::codec::CompressionSetting;
-use arrowroot_format::tree::{BasketHead, BasketLocation};
+use arrowroot_format::tree::{BasketHead, PlacedBasket};
 
 use super::encode::Basket;
 
@@ -11,14 +11,6 @@ use super::encode::Basket;
 pub(super) const FIRST_CAPACITY: u32 = 1000;
 /// Only so many baskets teach the branch how much room to have. Source: `TBasket::Update`.
 const TEACHING_BASKETS: usize = 10;
-
-/// A basket in the file: no more than the record needs, as a wide tree has many.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PlacedBasket {
-    offset: u64,
-    stored_bytes: u32,
-    n_entries: u32,
-}
 
 /// The baskets of a branch.
 #[derive(Debug, Default)]
@@ -83,17 +75,6 @@ impl PlacedBranch {
             entry_bytes,
             ..head
         }
-    }
-
-    /// The baskets as the record has them.
-    pub(super) fn locations(&self) -> Vec<BasketLocation> {
-        let mut entry_end = 0;
-        let location = |&PlacedBasket { offset, stored_bytes, n_entries }: &PlacedBasket| {
-            let first_entry = entry_end;
-            entry_end += u64::from(n_entries);
-            BasketLocation { offset, stored_bytes, first_entry, entry_end, embedded: None }
-        };
-        self.baskets.iter().map(location).collect()
     }
 
     /// The room for offsets in a basket that gets so many entries; the next one's is noted.

@@ -176,7 +176,7 @@ impl TreeFormat {
             record.split_level = SPLIT_LEVEL;
         }
         record.io_features = if branch.is_element() { 0 } else { self.io_features() };
-        record.set_baskets(&placed.locations())?;
+        record.set_baskets(0, placed.baskets.clone())?;
         record.memory_bytes = signed(placed.memory_bytes)?;
         record.compression = placed.compression.unwrap_or_else(|| branch.compression.before_trial());
         record.n_entry_offsets = i32::try_from(placed.offset_capacity).unwrap_or(i32::MAX);

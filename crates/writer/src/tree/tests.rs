@@ -7,7 +7,7 @@ use arrowroot_arrow::Stored;
 use arrowroot_format::codec::{Algorithm, Compressor, Decompressor};
 use arrowroot_format::column::DataType;
 use arrowroot_format::streamer::Primitive;
-use arrowroot_format::tree::{BasketHead, BasketLocation};
+use arrowroot_format::tree::{BasketHead, PlacedBasket};
 use arrowroot_storage::{MemoryFile, MemorySink};
 use proptest::prelude::*;
 
@@ -144,7 +144,7 @@ fn read(format: &TreeFormat, bytes: &[u8], branch: &str) -> (Vec<Vec<u8>>, Vec<u
     let number = format.branches.iter().position(|of| of.planned.name == branch).unwrap();
     let placed = &format.placed[number];
     let (mut entries, mut sizes) = (Vec::new(), Vec::new());
-    for (index, &BasketLocation { offset, stored_bytes: n_bytes, .. }) in placed.locations().iter().enumerate() {
+    for (index, &PlacedBasket { offset, stored_bytes: n_bytes, .. }) in placed.baskets.iter().enumerate() {
         let start = (offset - 1000) as usize;
         let record = &bytes[start..start + n_bytes as usize];
         let head = BasketHead::parse(record).unwrap();
@@ -269,16 +269,19 @@ proptest! {
         // Those that are full come as they became so, and then those that the flush ended; of one entry, by branch.
         let (format, lengths) = (&format, &lengths);
         let closed = |number: usize| {
-            let baskets = format.placed[number].locations();
+            let baskets = &format.placed[number].baskets;
             let n_baskets = baskets.len();
-            let place = move |(place, basket): (usize, &BasketLocation)| {
+            let mut entry_end = 0;
+            let place = move |(place, basket): (usize, &PlacedBasket)| {
+                let first_entry = entry_end;
+                entry_end += basket.n_entries;
                 let is_last = place + 1 == n_baskets;
                 let entries = expected(lengths, BRANCHES[number]);
                 let has_offsets = format.branches[number].has_offsets;
                 let key_bytes = format.branches[number].basket_head.key_bytes as usize;
-                let of_last = &entries[basket.first_entry as usize..];
+                let of_last = &entries[first_entry as usize..];
                 let is_full = root_is_full(of_last, has_offsets, key_bytes, basket_bytes as usize);
-                (basket.entry_end, is_last && !is_full, number, basket.offset)
+                (entry_end, is_last && !is_full, number, basket.offset)
             };
             baskets.iter().enumerate().map(place).collect::<Vec<_>>()
         };

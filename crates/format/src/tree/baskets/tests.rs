@@ -22,18 +22,21 @@ pub(in crate::tree) fn branch(n_baskets: usize, first_entries: &[i64]) -> (Branc
 }
 
 impl BasketTable {
-    /// The same with its arrays beside it, wherever they were.
-    pub(in crate::tree) fn with_arrays(&self, object_data: &[u8]) -> Self {
-        let data = self.made.as_deref().unwrap_or(object_data);
-        let arrays = [&self.bytes, &self.entries.0, &self.seeks.0].map(|array| &data[array.clone()]);
-        let ends = arrays.map(<[u8]>::len);
-        BasketTable {
-            bytes: 0..ends[0],
-            entries: (ends[0]..ends[0] + ends[1], self.entries.1),
-            seeks: (ends[0] + ends[1]..ends.iter().sum(), self.seeks.1),
-            made: Some(arrays.concat().into()),
-            ..*self
-        }
+    /// The same as it is where its baskets were placed and not read.
+    pub(in crate::tree) fn placed(&self, object_data: &[u8]) -> Self {
+        let item = |array: &(Range<usize>, bool), index| wide_item(object_data, array, index).unwrap().unsigned_abs();
+        let bytes = (self.bytes.clone(), false);
+        let basket = |index| PlacedBasket {
+            offset: item(&self.seeks, index),
+            stored_bytes: u32::try_from(item(&bytes, index)).unwrap(),
+            n_entries: u32::try_from(item(&self.entries, index + 1) - item(&self.entries, index)).unwrap(),
+        };
+        let placed = (self.n_items > 0).then(|| PlacedBaskets {
+            first_entry: item(&self.entries, 0),
+            baskets: (0..self.n_baskets).map(basket).collect(),
+        });
+        let BasketTable { n_baskets, n_written, n_pointers, pointers_bits, n_items, .. } = *self;
+        BasketTable { n_baskets, n_written, n_pointers, pointers_bits, n_items, placed, ..BasketTable::default() }
     }
 }
 

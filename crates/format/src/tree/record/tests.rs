@@ -4,7 +4,7 @@ use super::*;
 use crate::codec::CompressionSetting;
 use crate::output::{ON_HEAP_BITS, Output};
 use crate::streamer::{Element, Primitive, StreamerInfo};
-use crate::tree::{BasketHead, BasketLocation, ClonesPart, ElementPart, LeafKind};
+use crate::tree::{BasketHead, BasketLocation, ClonesPart, ElementPart, LeafKind, PlacedBasket};
 
 mod drawn;
 
@@ -20,10 +20,10 @@ fn written(record: &TreeRecord) -> Vec<u8> {
     output.into_bytes()
 }
 
-/// The record with the arrays of its baskets beside it, wherever they were.
-fn with_arrays(mut record: TreeRecord, object_data: &[u8]) -> TreeRecord {
+/// The record as it is where its baskets were placed and not read.
+fn placed(mut record: TreeRecord, object_data: &[u8]) -> TreeRecord {
     for branch in &mut record.branches {
-        branch.baskets = branch.baskets.with_arrays(object_data);
+        branch.baskets = branch.baskets.placed(object_data);
     }
     record
 }
@@ -263,15 +263,20 @@ fn location(offset: u64, stored_bytes: u32, first_entry: u64, entry_end: u64) ->
     BasketLocation { offset, stored_bytes, first_entry, entry_end, embedded: None }
 }
 
+fn basket(offset: u64, stored_bytes: u32, n_entries: u32) -> PlacedBasket {
+    PlacedBasket { offset, stored_bytes, n_entries }
+}
+
 #[test]
 fn baskets_that_were_set_are_read_again() {
     let mut record = TreeRecord::new("t", "");
     let id = record.add_branch(None, Branch::new("x", "x/I")).unwrap();
     record.add_leaf(id, Leaf::number("x", Primitive::Int32, &[]).unwrap(), None).unwrap();
     for n_baskets in [0, 1, 9, 10, 300_u32] {
+        let offset = |i: u32| 1 << 40 | u64::from(i);
         let baskets: Vec<_> =
-            (0..n_baskets).map(|i| location(1 << 40 | u64::from(i), 80, (i * 7).into(), (i * 7 + 7).into())).collect();
-        record.branches[0].set_baskets(&baskets).unwrap();
+            (0..n_baskets).map(|i| location(offset(i), 80, (i * 7).into(), (i * 7 + 7).into())).collect();
+        record.branches[0].set_baskets(0, (0..n_baskets).map(|i| basket(offset(i), 80, 7)).collect()).unwrap();
         assert_eq!(record.branches[0].baskets(&[]).unwrap(), baskets);
         let data = written(&record);
         let read = parse(&data).unwrap();
@@ -281,9 +286,10 @@ fn baskets_that_were_set_are_read_again() {
             (7 * i64::from(n_baskets), 80 * i64::from(n_baskets))
         );
     }
-    for wrong in [[location(1, 1, 0, 5), location(2, 1, 6, 7)], [location(1, 1, 0, 5), location(2, u32::MAX, 5, 7)]] {
-        record.branches[0].set_baskets(&wrong).unwrap_err();
+    for wrong in [basket(2, u32::MAX, 7), basket(2, 1, 1 << 31), basket(1 << 63, 1, 7)] {
+        record.branches[0].set_baskets(0, vec![basket(1, 1, 5), wrong]).unwrap_err();
     }
+    record.branches[0].set_baskets(i64::MAX.unsigned_abs(), vec![basket(1, 1, 5)]).unwrap_err();
 }
 
 #[test]
@@ -303,7 +309,7 @@ fn a_counter_is_written_where_it_is_first_pointed_at() {
     assert!(read.leaves.iter().any(|leaf| leaf.name == "v_" && leaf.is_counter && leaf.counter.is_none()));
     assert_eq!(read.branch_of_leaf(read.branch(BranchId(1)).leaves[0]), Some(BranchId(1)));
     assert_eq!(read.branch(BranchId(1)).element.as_ref().unwrap().counter, Some(BranchId(0)));
-    assert_eq!(written(&with_arrays(read, &data)), data);
+    assert_eq!(written(&placed(read, &data)), data);
 }
 
 #[test]
@@ -411,7 +417,7 @@ fn references_to_branches_are_read_and_written() {
     let mut record = TreeRecord::new("t", "");
     let ids = ["a", "b"].map(|name| record.add_branch(None, Branch::new(name, name)).unwrap());
     let mut branch = Branch::new("TRefTable", "List of branch numbers with referenced objects");
-    branch.set_baskets(&[location(200, 90, 0, 7)]).unwrap();
+    branch.set_baskets(0, vec![basket(200, 90, 7)]).unwrap();
     let table = ReferenceTable {
         version: 3,
         bits: 0,
@@ -442,7 +448,7 @@ fn references_to_branches_are_read_and_written() {
         read.write(&data, &mut output).unwrap();
         assert_eq!(output.into_bytes(), data);
         let found = read.references.as_deref_mut().unwrap();
-        found.branch.baskets = found.branch.baskets.with_arrays(&data);
+        found.branch.baskets = found.branch.baskets.placed(&data);
         assert_eq!(*found, references);
     }
     // It points to something else than a branch.
