@@ -149,6 +149,7 @@ class Table:
     def digest(
         self,
     ) -> tuple[Types, int, int]: ...  # of all that can be read; columns and groups; baskets or pages
+    def compacted(self) -> Table | None: ...  # the same in less memory, if it can be had
     def has_path(self, path: str) -> bool: ...  # a branch or group of that path
     def columns_named(
         self, names: list[str]

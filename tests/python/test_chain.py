@@ -447,9 +447,13 @@ def test_files_stay_open_as_far_as_their_metadata_have_room(files, open_trees, m
         scan = ar.scan(paths, "Events", ["run"])
         assert len(open_trees) == n_kept
         assert scan.read_all()["run"].to_pylist() == run[:100].tolist() * 5
-        _, metadata_bytes = ar.open(paths[0])["Events"].digest()
-        monkeypatch.setattr(_row, "_KEPT_BYTES", (n_kept + 2) * metadata_bytes)
-        del scan
+        tree = ar.open(paths[0])["Events"]
+        _, metadata_bytes = tree.digest()
+        compact_bytes = tree.compact()
+        assert compact_bytes < metadata_bytes / 2
+        # The first one is not compact.
+        monkeypatch.setattr(_row, "_KEPT_BYTES", metadata_bytes + (n_kept + 1) * compact_bytes)
+        del scan, tree
 
 
 def write_numbers(folder, sizes):

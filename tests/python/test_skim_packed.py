@@ -98,6 +98,21 @@ def counts(made, number=0):
     return copied.n_packed_clusters, copied.n_new_clusters
 
 
+def test_clusters_of_a_compact_tree_are_copied_packed(tmp_path, inputs, monkeypatch):
+    directory, table = inputs
+    packed_for, are_compact = Tree.packed_for, []
+
+    def packed_of_compact(tree, writer):
+        are_compact.append(tree.compact() is not None)
+        return packed_for(tree, writer)
+
+    monkeypatch.setattr(Tree, "packed_for", packed_of_compact)
+    made = ar.skim(directory / "ttree.root", tmp_path / "skim.root", "Events", carry=False)
+    assert are_compact == [True]
+    assert counts(made) == (5, 0)
+    same(tmp_path / "skim.root", table)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_whole_clusters_are_copied_between_entries_that_are_written_anew(tmp_path, inputs, layout):
     directory, table = inputs

@@ -27,6 +27,11 @@ pub trait Table: Send + Sync {
     /// As [`Table::sizes`].
     fn physical(&self) -> Result<Physical<'_>>;
 
+    /// The same in less memory, where that can be had: for one of many that stay open.
+    fn compacted(&self) -> Option<Arc<dyn Table>> {
+        None
+    }
+
     /// Its path in the file.
     fn path(&self) -> &str;
 
@@ -208,7 +213,7 @@ pub enum Physical<'t> {
     Tree {
         /// Its record.
         record: &'t TreeRecord,
-        /// The bytes that this is in, which know the baskets of a branch.
+        /// The bytes that this is in, which know the baskets of a branch; none where the record itself knows them.
         object_data: &'t [u8],
     },
     /// The metadata of an RNTuple.

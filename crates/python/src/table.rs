@@ -172,6 +172,11 @@ impl PyTable {
         self.patiently(py, |table| Ok((PyTypes { types: table.types()? }, table.n_columns(), table.sizes()?.n_pieces)))
     }
 
+    /// The same in less memory; `None`: it cannot be had in less.
+    fn compacted(&self, py: Python<'_>) -> PyResult<Option<PyTable>> {
+        Ok(without_lock(py, || self.table.compacted())?.map(PyTable::new))
+    }
+
     fn has_path(&self, path: &str) -> bool {
         self.table.has_path(path)
     }

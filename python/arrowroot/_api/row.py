@@ -275,10 +275,11 @@ class Row(Chain):
             )
         if tree.entries_reshuffled and self._reshuffled is None:
             self._reshuffled = tree.location
-        held_bytes = opened.came_bytes + metadata_bytes
-        self._kept_bytes += held_bytes
         index = len(self._members)
-        is_kept = index == 0 or (index < _N_KEPT_OPEN and self._kept_bytes <= _KEPT_BYTES)
+        held_bytes = opened.came_bytes + metadata_bytes
+        compact_bytes = tree.compact() if index and self._has_room(index) else None
+        self._kept_bytes += held_bytes if compact_bytes is None else opened.came_bytes + compact_bytes
+        is_kept = index == 0 or self._has_room(index)
         member = Member(
             index,
             opened.url,
@@ -301,6 +302,10 @@ class Row(Chain):
         self._members.append(member if is_kept else member._replace(kept=None))
         self._opened_files.add(opened.number)
         self._num_entries += tree.num_entries
+
+    def _has_room(self, index: int) -> bool:
+        """Return whether one more tree may stay open."""
+        return index < _N_KEPT_OPEN and self._kept_bytes <= _KEPT_BYTES
 
     @property
     def first(self) -> Member:

@@ -22,6 +22,7 @@ use crate::table::Table;
 pub(crate) use record::{ntuple_record, schema_by_names, tree_record};
 
 /// A table as it was before it was written.
+#[derive(Clone)]
 pub(crate) struct Composed {
     inner: Arc<dyn Table>,
     /// The schema that is recorded.
@@ -37,6 +38,7 @@ pub(crate) struct Composed {
 }
 
 /// A column that was written.
+#[derive(Clone)]
 struct ComposedColumn {
     field: Arc<Field>,
     /// The same, nullable where validity is stored.

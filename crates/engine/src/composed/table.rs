@@ -94,6 +94,11 @@ impl Table for Composed {
         self.inner.physical()
     }
 
+    fn compacted(&self) -> Option<Arc<dyn Table>> {
+        let inner = self.inner.compacted()?;
+        Some(Arc::new(Composed { inner, ..self.clone() }))
+    }
+
     fn path(&self) -> &str {
         self.inner.path()
     }

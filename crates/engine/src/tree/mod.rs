@@ -80,6 +80,18 @@ struct Inner {
 enum ObjectData {
     Own(Block),
     Shared(Arc<Vec<u8>>),
+    /// Nothing, as the record knows its baskets without them. There were so many.
+    Released(usize),
+}
+
+impl ObjectData {
+    /// Their number.
+    fn n_bytes(&self) -> usize {
+        match self {
+            ObjectData::Released(n_bytes) => *n_bytes,
+            held => held.len(),
+        }
+    }
 }
 
 impl std::ops::Deref for ObjectData {
@@ -89,6 +101,7 @@ impl std::ops::Deref for ObjectData {
         match self {
             ObjectData::Own(block) => block,
             ObjectData::Shared(bytes) => bytes,
+            ObjectData::Released(_) => &[],
         }
     }
 }
@@ -176,6 +189,25 @@ impl Tree {
             clusters: OnceLock::new(),
         };
         Ok(Tree { inner: Arc::new(inner) })
+    }
+
+    /// The same without the bytes of its record, of which places of baskets alone are wanted from now on. `None` if there are
+    /// others, as of baskets that are in the record, or if something is wrong with them, which reading tells.
+    fn compacted(&self) -> Option<Tree> {
+        let Inner { file, key, path, class_name, record, object_data, shared, described, .. } = self.inner.as_ref();
+        let inner = Inner {
+            file: file.clone(),
+            key: key.clone(),
+            path: path.clone(),
+            class_name: class_name.clone(),
+            record: record.with_placed_baskets(object_data)?,
+            object_data: ObjectData::Released(object_data.n_bytes()),
+            shared: Arc::clone(shared),
+            described: described.clone(),
+            own: OnceLock::new(),
+            clusters: self.inner.clusters.clone(),
+        };
+        Some(Tree { inner: Arc::new(inner) })
     }
 
     /// The key that it was opened by: its own, or that of the object around it.
@@ -471,7 +503,7 @@ impl Tree {
     fn max_fields(&self) -> usize {
         let key = &self.key().key;
         let stored_bytes = (key.n_bytes as usize).saturating_sub(key.key_bytes.into());
-        let members = (self.object_data().len() / BYTES_OF_FIELD).min(stored_bytes / STORED_BYTES_OF_FIELD);
+        let members = (self.inner.object_data.n_bytes() / BYTES_OF_FIELD).min(stored_bytes / STORED_BYTES_OF_FIELD);
         let own = (self.inner.record.branches.len() * FIELDS_OF_BRANCH).min(stored_bytes / STORED_BYTES_OF_OWN_FIELD);
         MAX_FIELDS + members + own
     }
@@ -516,7 +548,7 @@ impl Tree {
     }
 
     fn max_clusters(&self) -> usize {
-        (MIN_CLUSTERS + self.object_data().len() / BYTES_OF_CLUSTER).min(MAX_CLUSTERS)
+        (MIN_CLUSTERS + self.inner.object_data.n_bytes() / BYTES_OF_CLUSTER).min(MAX_CLUSTERS)
     }
 
     /// Entries at which all branches begin a basket, and the number of entries.

@@ -75,6 +75,10 @@ impl Table for Tree {
         Ok(Physical::Tree { record: self.record(), object_data: self.object_data() })
     }
 
+    fn compacted(&self) -> Option<Arc<dyn Table>> {
+        self.compacted().map(|tree| Arc::new(tree) as Arc<dyn Table>)
+    }
+
     fn path(&self) -> &str {
         &self.inner.path
     }

@@ -157,6 +157,28 @@ impl Branch {
         Ok(())
     }
 
+    /// Has it know its baskets without the object data. `None`: they are not one behind the other, are embedded, some are empty, or
+    /// something is wrong with them.
+    pub(super) fn place_baskets(&mut self, object_data: &[u8]) -> Option<()> {
+        let locations = self.baskets(object_data).ok()?;
+        if locations.len() != self.n_baskets() || locations.len() >= self.baskets.n_items.max(1) {
+            return None;
+        }
+        let first_entry = locations.first().map_or(0, |basket| basket.first_entry);
+        let mut entry_end = first_entry;
+        let mut baskets = Vec::with_capacity(locations.len());
+        for BasketLocation { offset, stored_bytes, first_entry, entry_end: end, embedded } in locations {
+            if first_entry != entry_end || embedded.is_some() {
+                return None;
+            }
+            let n_entries = u32::try_from(end - first_entry).ok()?;
+            baskets.push(PlacedBasket { offset, stored_bytes, n_entries });
+            entry_end = end;
+        }
+        self.baskets.placed = Some(PlacedBaskets { first_entry, baskets });
+        Some(())
+    }
+
     /// Says that it was flushed though it has no baskets, as those that others are inside of: ROOT has room for one then.
     pub fn set_flushed_without_baskets(&mut self) {
         self.baskets.n_pointers = self.baskets.n_pointers.max(1);

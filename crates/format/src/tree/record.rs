@@ -320,6 +320,14 @@ impl TreeRecord {
         self.bits |= ENTRIES_RESHUFFLED;
     }
 
+    /// The same record, which knows its baskets without the object data that it was read from. `None` if it cannot: baskets are in
+    /// the record itself, or something is wrong with them.
+    pub fn with_placed_baskets(&self, object_data: &[u8]) -> Option<TreeRecord> {
+        let mut record = self.clone();
+        record.branches.iter_mut().try_for_each(|branch| branch.place_baskets(object_data))?;
+        Some(record)
+    }
+
     /// A branch.
     pub fn branch(&self, id: BranchId) -> &Branch {
         &self.branches[id.0 as usize]

@@ -48,6 +48,31 @@ fn embedded(index: usize, n_entries: u32) -> EmbeddedBasket {
 }
 
 #[test]
+fn baskets_are_known_without_the_object_data_if_nothing_is_odd_about_them() {
+    for (first_entries, is_placed) in [
+        ([0, 10, 30].as_slice(), true),
+        (&[5, 10, 30], true),
+        (&[0, 10, 10], false),
+        (&[0, 40, 30], false),
+        (&[0], false),
+    ] {
+        let (mut branch, object_data) = branch(2, first_entries);
+        branch.baskets.n_items = 3;
+        let expected = branch.baskets(&object_data);
+        assert_eq!(branch.place_baskets(&object_data).is_some(), is_placed, "{first_entries:?}");
+        if is_placed {
+            assert_eq!(branch.baskets(&[]), expected);
+        } else {
+            assert_eq!(branch.baskets(&object_data), expected);
+        }
+    }
+    let (mut branch, object_data) = branch(2, &[0, 10, 30]);
+    branch.baskets.n_items = 4;
+    branch.embedded = vec![embedded(2, 5)];
+    assert_eq!(branch.place_baskets(&object_data), None);
+}
+
+#[test]
 fn baskets_follow_each_other_and_the_embedded_one_comes_last() {
     let (mut branch, object_data) = branch(2, &[0, 10, 30]);
     branch.embedded = vec![embedded(2, 5)];
