@@ -6,7 +6,8 @@ import json
 import re
 import uuid
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -17,8 +18,10 @@ from arrowroot_lab.campaign.providers import registered
 from arrowroot_lab.location import Location
 from arrowroot_lab.running import checking, sampling
 from arrowroot_lab.statistics import rises
-from arrowroot_lab.store import Store
+from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.watching.alarms import Fault, PlaceState
+from arrowroot_lab.watching.choosing import Chosen
+from arrowroot_lab.watching.rounds import Watch
 from arrowroot_lab.watching.sites import sites
 from arrowroot_servers import Nginx, Relay
 from tests.command import run_here
@@ -69,6 +72,41 @@ def test_a_site_is_silent_after_two_missed_rounds(database):
     done = check(database, "--at-site", "GLASGOW", "--as-of", "2026-10-27T18:00Z")
     assert done.returncode == 5
     assert "nothing since 2026-10-25" in done.stdout
+
+
+def told(done):
+    """Alarms, but for what was measured, which is the same."""
+    return [
+        (one["state"], one["place"], one.get("fault"), one["evidence"])
+        for one in json.loads(done.stdout)["alarms"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "places"),
+    [
+        (("--at-site", "FNAL"), ["FNAL"]),
+        (("--storage", "davs"), ["RAL, storage davs", "CERN", "FNAL", "GLASGOW"]),
+        (("--storage", "root"), ["CERN", "FNAL", "GLASGOW"]),
+        (("--workload", "all", "--at-site", "RAL"), ["RAL, storage davs"]),
+    ],
+)
+def test_filters_choose_what_is_shown_of_all_that_is_judged(database, chosen, places):
+    """That a version did no harm elsewhere, and that other storages are as before, is known whatever is asked for."""
+    every = {one[1]: one for one in told(check(database, "--as-of", "2026-10-29", "--json"))}
+    done = check(database, "--as-of", "2026-10-29", "--json", *chosen)
+    assert told(done) == [every[place] for place in places]
+    assert done.returncode == 4
+
+
+def test_a_watch_knows_what_a_version_did_at_other_sites(database, monkeypatch):
+    monkeypatch.setattr("arrowroot_lab.watching.rounds._now", lambda: Clock.now(timezone.utc))
+    with Store.open(Location(str(database))) as store:
+        (fnal,) = Watch(Path("sites.toml"), None, "FNAL", print, print)._places(store, "sites")
+        here = {one.uuid for one in store.rows(Filter(site=("FNAL",)), ("uuid",))}
+    assert (fnal.state, fnal.place) == (PlaceState.SLOWER_PLACE, "FNAL")
+    assert "engine root 6.38.00 -> 6.40.00 since, and CERN, RAL with it did not rise" in fnal.evidence
+    assert here.issuperset(uuid for both in fnal.uuids for uuid in both)
 
 
 def test_few_rounds_say_that_nobody_can_tell_yet(database):
@@ -158,7 +196,7 @@ def test_the_overview_begins_with_the_places_that_are_ill(database, monkeypatch)
 def all_sites(figures, hours=10, **failed):
     """The table of sites as of so many hours after the last night began: rows by site."""
     at = hubs.FIRST_NIGHT + timedelta(days=29, hours=hours)
-    told = sites(figures, at, {(site, "davs"): n for site, n in failed.items()})
+    told = sites(Chosen.all_of(figures), at, {(site, "davs"): n for site, n in failed.items()})
     return told, {row["site"]: row for row in told.table.records()}
 
 

@@ -12,6 +12,7 @@ from arrowroot_lab.location import Location
 from arrowroot_lab.pages import publish
 from arrowroot_lab.store import Store
 from arrowroot_lab.watching.alarms import Fault, PlaceState
+from arrowroot_lab.watching.choosing import Chosen
 from arrowroot_lab.watching.sites import sites
 from tests.command import run_here
 from tests.lab import hubs, planted_places
@@ -116,7 +117,7 @@ def test_memory_that_grew_at_one_site_is_not_lost_in_an_alarm_of_times_at_all():
 def test_memory_that_differs_by_kind_of_machine_and_chance_does_not_ring():
     hub = hubs.Hub(sites=SITES, models=tuple(hubs.MODELS), memory_noise=0.02, slow_nights=0.03)
     assert planted_places.rung(hub, 29) == []
-    told = sites(hub.figures(), hubs.FIRST_NIGHT + timedelta(days=29, hours=8), {})
+    told = sites(Chosen.all_of(hub.figures()), hubs.FIRST_NIGHT + timedelta(days=29, hours=8), {})
     assert {row["state"] for row in told.table.records()} == {"ok"}
     assert planted_places.share_of_null(30_000, 40, 0.05, **planted_places.OF_MEMORY)[0] <= 1
 

@@ -97,8 +97,8 @@ def _check_places(options: argparse.Namespace) -> int:
     from arrowroot_lab.mining import writing
     from arrowroot_lab.watching import telling_places
     from arrowroot_lab.watching.alarms import alarms
+    from arrowroot_lab.watching.choosing import Chosen
     from arrowroot_lab.watching.evidence import with_evidence
-    from arrowroot_lab.watching.site_results import site_results
 
     for name in ("accept", "take_back", "no_confirm", "file", "judged"):
         if getattr(options, name):
@@ -109,11 +109,11 @@ def _check_places(options: argparse.Namespace) -> int:
             writing.check_place(place)
     at = _date(options.as_of)
     with asking.opened(options) as store:
-        figures = list(site_results(store, asking.filter_from(options, store), at))
-        if not figures:
+        chosen = Chosen.of(store, asking.filter_from(options, store), at)
+        if not chosen.shown:
             raise RequestError(f"{store.place}: no result of the 90 days before {at:%Y-%m-%d}")
-        found = with_evidence(alarms(figures, at), store)
-    sites = sorted({one.site for one in figures})
+        found = with_evidence(chosen.alarms(alarms(chosen.figures, at)), store)
+    sites = chosen.sites
     told = telling_places.table(found, len(sites))
     if options.markdown:
         writing.to_file(options.markdown, writing.markdown(told))

@@ -75,12 +75,12 @@ def _check(options: argparse.Namespace) -> None:
 def _overview(store: Store, where: Filter) -> list[ResultTable]:
     """Return which places got slower, or are silent: what is to be read first; all sites; and what is new."""
     from arrowroot_lab.watching import telling_places
-    from arrowroot_lab.watching.site_results import site_results
+    from arrowroot_lab.watching.choosing import Chosen
     from arrowroot_lab.watching.sites import sites
 
     at = datetime.now(timezone.utc)
     found = overview(store, where, at=at)
-    told = sites(site_results(store, where, at), at, found.n_failed)
+    told = sites(Chosen.of(store, where, at), at, found.n_failed)
     n_sites = len(told.table.rows)
     ill = telling_places.table(told.alarms, n_sites)
     if told.to_watch:

@@ -22,6 +22,7 @@ from arrowroot_lab.mining.report import again
 from arrowroot_lab.mining.results import axes_of, label, table_of, varying
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.watching import telling_places
+from arrowroot_lab.watching.choosing import Chosen
 from arrowroot_lab.watching.sites import TO_WATCH, SiteCell, sites
 
 from . import pictures
@@ -137,7 +138,7 @@ class _Site:
         #: The series with change points; filled while they are written.
         self.histories: list[History] = []
         self.found = overview_of(snapshot.store, snapshot.summaries, at=snapshot.at)
-        self.places = sites(snapshot.figures, snapshot.at, self.found.n_failed)
+        self.places = sites(Chosen.all_of(snapshot.figures), snapshot.at, self.found.n_failed)
         #: None if no site is heard of: then no place is to blame.
         self.ills = [] if self.places.is_deaf else ills_of(self.places.alarms, snapshot.summaries)
         self.by_site: dict[str, list[_Shown]] = {}

@@ -81,6 +81,8 @@ class PlaceAlarm:
     uuids: tuple[tuple[str, str], ...] = ()
     #: Storage -> figure -> (before, now): the line, counts, the control kernel (``evidence.py``).
     measured: dict[str, dict[str, tuple[float, float]]] = field(default_factory=dict)
+    #: The storages that are silent or unknown, of which no results tell; (): all of the site.
+    storages: tuple[str, ...] = ()
 
     @property
     def more(self) -> str:
@@ -408,14 +410,17 @@ def _silent(history: SiteHistory, at: datetime) -> list[PlaceAlarm]:
         gaps = [after - before for before, after in pairwise(rounds)]
         if gaps and n_missed >= N_MISSED * statistics.median(gaps):
             why = f"not in the last {n_missed} rounds of the site; {every}"
-            found.append(
-                _quiet(history, f"{history.site}, storage {storage}", history.rounds[rounds[-1]], why)
-            )
+            place = f"{history.site}, storage {storage}"
+            found.append(_quiet(history, place, history.rounds[rounds[-1]], why, (storage,)))
     return found
 
 
-def _quiet(history: SiteHistory, place: str, last: str, why: str) -> PlaceAlarm:
-    return PlaceAlarm(PlaceState.SILENT, place, (history.site,), since=last, seen=last, evidence=(why,))
+def _quiet(
+    history: SiteHistory, place: str, last: str, why: str, storages: tuple[str, ...] = ()
+) -> PlaceAlarm:
+    return PlaceAlarm(
+        PlaceState.SILENT, place, (history.site,), since=last, seen=last, evidence=(why,), storages=storages
+    )
 
 
 def missed_rounds(history: SiteHistory, at: datetime) -> int | None:
@@ -438,10 +443,15 @@ def _unknown(history: SiteHistory, silent: Container[str]) -> list[PlaceAlarm]:
             reasons[f"no sample is counted in the last {min(WINDOW, len(timed))} rounds"].append(storage)
         elif sum(timed) < LEAST_ROUNDS + WINDOW:
             reasons[f"{sum(timed)} of the {LEAST_ROUNDS + WINDOW} rounds that it takes"].append(storage)
-    named = {why: f"{history.site}, storage {', '.join(storages)}" for why, storages in reasons.items()}
     return [
-        PlaceAlarm(PlaceState.UNKNOWN, place, (history.site,), evidence=(why,))
-        for why, place in named.items()
+        PlaceAlarm(
+            PlaceState.UNKNOWN,
+            f"{history.site}, storage {', '.join(storages)}",
+            (history.site,),
+            evidence=(why,),
+            storages=tuple(storages),
+        )
+        for why, storages in reasons.items()
     ]
 
 

@@ -271,11 +271,17 @@ class Watch:
             return Round(checked, tuple(troubles), is_measured, tuple(with_evidence(places, store)))
 
     def _places(self, store: Store, campaign: str) -> list[PlaceAlarm]:
-        """What of this site got slower since some nights, by all rounds of the campaign."""
+        """What of this site got slower since some nights, by all rounds of the campaign, those of other sites, too."""
         at = _now()
         # The site is here, and a case that is new cannot be judged yet: neither is an alarm.
-        found = alarms(site_results(store, Filter(site=(self.site,), campaign=(campaign,)), at), at)
-        return [one for one in found if one.ratios]
+        figures = list(site_results(store, Filter(campaign=(campaign,)), at))
+        own = {one.uuid for one in figures if one.site == self.site}
+        return [
+            # Only what is here can be measured again.
+            replace(one, uuids=tuple(both for both in one.uuids if own.issuperset(both)))
+            for one in alarms(figures, at)
+            if one.ratios and self.site in one.sites
+        ]
 
     def _baseline(self, store: Store) -> str | None:
         """The baseline that is remembered, if its results are still there."""

@@ -32,9 +32,7 @@ def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
 
     Replays in virtual time have no place, and what a check has measured again is no round: it is of the same night.
     """
-    since = where.since or (at - timedelta(days=MOST_DAYS)).isoformat()[:10]
-    until = where.until or (at + timedelta(seconds=1)).isoformat()[:19]
-    found = store.rows(replace(where, since=since, until=until), _COLUMNS)
+    found = store.rows(between(where, at), _COLUMNS)
     again = CONFIRMING.format("")
     # Rows are long, and many: a name that is looked up in each costs more than what is done with it.
     rows = [tuple(row) for row in found if not row.campaign.endswith(again)]
@@ -60,6 +58,12 @@ def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
             uuid, site, storage, case, engine, version, run, created_at, walls.get(uuid, wall_ns) if node else wall_ns,
             cpu_minimum_ns if node else cpu_ns, control_ns, model, n_cores, peak_rss_bytes,
         )  # fmt: skip
+
+
+def between(where: Filter, at: datetime) -> Filter:
+    """Return a filter of the last 90 days before a time, if it has no dates of its own."""
+    since = where.since or (at - timedelta(days=MOST_DAYS)).isoformat()[:10]
+    return replace(where, since=since, until=where.until or (at + timedelta(seconds=1)).isoformat()[:19])
 
 
 def _without_queues(store: Store, keys: list[int]) -> dict[str, float]:

@@ -12,14 +12,16 @@ from arrowroot_lab.mining.format import age_s, shown
 from arrowroot_lab.mining.results import natural
 
 from .alarms import PlaceState, alarms_of, missed_rounds
+from .choosing import Series
 from .places import METRICS, histories
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from datetime import datetime
 
     from .alarms import PlaceAlarm
-    from .places import Figure, SiteHistory
+    from .choosing import Chosen
+    from .places import SiteHistory
 
 #: A level that nobody has called an alarm yet is worth a look from here on.
 TO_WATCH = 1.2
@@ -74,16 +76,18 @@ class Sites:
         return bool(self.alarms) and not self.silent and self.alarms[0].state is PlaceState.SILENT
 
 
-def sites(figures: Iterable[Figure], at: datetime, n_failed: Mapping[tuple[str, str], int]) -> Sites:
-    """Return what is to be said of all sites, those that are ill first.
+def sites(chosen: Chosen, at: datetime, n_failed: Mapping[tuple[str, str], int]) -> Sites:
+    """Return what is to be said of the sites that are shown, those that are ill first.
 
-    figures: results of some months, as ``site_results`` yields them
     n_failed: by site and storage, how many cases fail now
     """
-    all_of = histories(figures)
+    all_of = histories(chosen.figures)
     is_alone = len(all_of) == 1
-    every = [one for one in alarms_of(all_of, at) if not (is_alone and one.state is PlaceState.SILENT)]
-    tests = _tests(all_of)
+    found = [one for one in alarms_of(all_of, at) if not (is_alone and one.state is PlaceState.SILENT)]
+    every = chosen.alarms(found)
+    rows = {history.site: _shown_rows(history, chosen.shown) for history in all_of}
+    all_of = [history for history in all_of if rows[history.site]]
+    tests = _tests(all_of, rows)
     told = [
         (
             history.site,
@@ -121,23 +125,40 @@ def sites(figures: Iterable[Figure], at: datetime, n_failed: Mapping[tuple[str, 
     )  # fmt: skip
 
 
-def _tests(all_of: list[SiteHistory]) -> dict[str, dict[str, list[int]]]:
+def _shown_rows(history: SiteHistory, shown: Container[Series]) -> list[int]:
+    return [
+        at
+        for at, row in enumerate(history.rows)
+        if Series(history.site, row.storage, row.case, row.engine) in shown
+    ]
+
+
+def _tests(all_of: list[SiteHistory], shown: Mapping[str, Sequence[int]]) -> dict[str, dict[str, list[int]]]:
     """The fewest tests that say which place is ill, the storages and whatever else rose alone: the rows by site."""
-    n_sites = Counter(storage for history in all_of for storage in history.storages())
+    n_sites = Counter(
+        storage
+        for history in all_of
+        for storage in {history.rows[at].storage: None for at in shown[history.site]}
+    )
     n_shared = sum(n > 1 for n in n_sites.values())
     n_most = _MOST_STORAGES if len(n_sites) <= _MOST_STORAGES else min(n_shared, _MOST_STORAGES - 1)
     named = {name for name, _ in n_sites.most_common(n_most)}
     tests: dict[str, dict[str, list[int]]] = {_STORAGE + name: {} for name in n_sites if name in named}
     for history in all_of:
-        for at, row in enumerate(history.rows):
+        for at in shown[history.site]:
+            row = history.rows[at]
             key = _STORAGE + row.storage if row.storage in named else _OTHERS
             tests.setdefault(key, {}).setdefault(history.site, []).append(at)
     for one in (one for history in all_of for one in history.rises if one.is_open):
         if one.group.kind not in ("site", "storage"):
-            rows = {history.site: history.members(one.group) for history in all_of}
-            tests[f"{one.group.kind} {one.group.name}"] = {
-                site: found for site, found in rows.items() if found
+            members = {
+                history.site: [at for at in history.members(one.group) if at in shown[history.site]]
+                for history in all_of
             }
+            if any(members.values()):
+                tests[f"{one.group.kind} {one.group.name}"] = {
+                    site: rows for site, rows in members.items() if rows
+                }
     return tests
 
 
