@@ -155,6 +155,20 @@ def test_the_evidence_of_an_alarm_is_in_each_report(tmp_path):
         assert [one for one in expected if one not in told] == []
 
 
+def test_another_kind_of_cpu_is_named_and_its_control_kernel_is_no_change_of_the_node(tmp_path):
+    faults = (hubs.Fault("storage", "RAL", 20, 1.0, "davs"),)
+    hub = hubs.Hub(seed=3, sites=("RAL",), faults=faults, models=("CPU A", "CPU D"))
+    with Store.open(Location(str(tmp_path / "hub.db"))) as store:
+        for one in hub.results():
+            store.put(one)
+    done = check(tmp_path / "hub.db", "--as-of", "2026-10-29", "--json")
+    (alarm,) = json.loads(done.stdout)["alarms"]
+    assert (alarm["place"], alarm["fault"]) == ("RAL, storage davs", "storage")
+    assert "other kinds of CPU, which times are scaled for: CPU A -> CPU D" in alarm["evidence"]
+    assert "control kernel" not in "; ".join(alarm["evidence"])
+    assert "control_ns" not in alarm["measured"]["davs"]
+
+
 def test_what_a_check_has_measured_again_is_no_round_of_its_own(tmp_path):
     """Two slow nights are none that ring, however often the second one was measured."""
     hub = hubs.Hub(sites=("RAL",), faults=(hubs.Fault("site", "RAL", 20, 0.5),), n_nights=22)
