@@ -61,6 +61,10 @@ def test_the_first_screen_says_which_place_is_ill_since_when_by_how_much_and_who
     assert "Fault: storage." in words
     assert "times the CPU time since 2026-10-13, 3 days ago. Fault: node." in words
     assert "GLASGOW is silent since 2026-10-12" in words
+    # That nothing else changed decides whose fault it is.
+    for name in ("index.html", "campaigns/sites.html"):
+        evidence = "as before: round trip, bytes a second, requests, bytes, control kernel, versions"
+        assert Page(ill / name).words().count(evidence) == 2
     assert "Nothing: each series" not in words
 
 

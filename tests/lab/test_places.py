@@ -122,6 +122,16 @@ def test_reports_of_places_fail_the_sites_that_are_ill(database, tmp_path):
     suite = ET.fromstring(junit.read_text())  # noqa: S314 - it is ours
     assert suite.attrib["failures"] == "4"
     assert {case.attrib["name"] for case in suite} == {"CERN", "FNAL", "GLASGOW", "RAL"}
+    failures = {case.attrib["name"]: case[0].attrib["message"] for case in suite}
+    ral = (
+        r"slower place: RAL, storage davs; time x[\d.]+; since 2026-10-21; fault: storage; the other 3 series"
+    )
+    assert re.match(ral, failures["RAL"])
+    # What nobody waits longer for is not called slower.
+    assert re.match(
+        r"more CPU time: CERN; CPU time x1\.1\d+; since 2026-10-21; fault: node;", failures["CERN"]
+    )
+    assert "| more CPU time | CERN | node |" in report.read_text()
 
 
 def of_a_line_that_got_slower():
@@ -199,6 +209,8 @@ def test_the_overview_begins_with_the_places_that_are_ill(database, monkeypatch)
         "2 places are slower, 1 place takes more CPU time, 1 place is silent: 4 sites, each against its nights before"
     )
     assert max(map(len, lines)) <= 80
+    evidence = "as before: round trip, bytes a second, requests, bytes, control kernel"
+    assert " ".join(done.stdout.split()).count(evidence) == 3
     table = [line.split() for line in lines[lines.index("Sites") + 2 :][:6]]
     assert table[0] == ["site", "state", "root", "davs", "newest", "missed", "failed"]
     assert [row[0] for row in table[2:]] == ["RAL", "CERN", "FNAL", "GLASGOW"]

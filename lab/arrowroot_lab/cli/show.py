@@ -76,13 +76,14 @@ def _overview(store: Store, where: Filter) -> list[ResultTable]:
     """Return which places got slower, or are silent: what is to be read first; all sites; and what is new."""
     from arrowroot_lab.watching import telling_places
     from arrowroot_lab.watching.choosing import Chosen
+    from arrowroot_lab.watching.evidence import with_evidence
     from arrowroot_lab.watching.sites import sites
 
     at = datetime.now(timezone.utc)
     found = overview(store, where, at=at)
     told = sites(Chosen.of(store, where, at), at, found.n_failed)
     n_sites = len(told.table.rows)
-    ill = telling_places.table(told.alarms, n_sites)
+    ill = telling_places.table(with_evidence(told.alarms, store), n_sites)
     if told.to_watch:
         ill = replace(ill, notes=(*ill.notes, f"No alarm yet, but high: {'; '.join(told.to_watch)}."))
     return [ill, *([told.table] if n_sites > 1 else []), *found.tables()]

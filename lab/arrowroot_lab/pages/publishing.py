@@ -23,6 +23,7 @@ from arrowroot_lab.mining.results import axes_of, label, table_of, varying
 from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.watching import telling_places
 from arrowroot_lab.watching.choosing import Chosen
+from arrowroot_lab.watching.evidence import with_evidence
 from arrowroot_lab.watching.sites import TO_WATCH, SiteCell, sites
 
 from . import pictures
@@ -140,7 +141,8 @@ class _Site:
         self.found = overview_of(snapshot.store, snapshot.summaries, at=snapshot.at)
         self.places = sites(Chosen.all_of(snapshot.figures), snapshot.at, self.found.n_failed)
         #: None if no site is heard of: then no place is to blame.
-        self.ills = [] if self.places.is_deaf else ills_of(self.places.alarms, snapshot.summaries)
+        alarms = [] if self.places.is_deaf else with_evidence(self.places.alarms, snapshot.store)
+        self.ills = ills_of(alarms, snapshot.summaries)
         self.by_site: dict[str, list[_Shown]] = {}
         self.by_uuid = {one.uuid: one for one in snapshot.summaries}
         navigation = [(name, campaign_page(name)) for name in snapshot.campaigns[:8]]

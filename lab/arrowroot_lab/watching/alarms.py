@@ -92,6 +92,11 @@ class PlaceAlarm:
         return f"more {' and '.join(told for metric, told in TITLES.items() if metric in self.ratios)}"
 
     @property
+    def told(self) -> str:
+        """Its state for people: "slower place"; of what takes more while nobody waits longer, what that is."""
+        return self.more or self.state.value
+
+    @property
     def word(self) -> str:
         """What the place does, in a word or two: "slower", "more CPU time"."""
         return self.more or self.state.value.partition(" ")[0]

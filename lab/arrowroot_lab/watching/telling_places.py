@@ -55,7 +55,7 @@ def table(found: Sequence[PlaceAlarm], n_sites: int) -> ResultTable:
     )
     rows = tuple(
         (
-            one.state.value,
+            one.told,
             one.place,
             one.fault and one.fault.value,
             *(one.ratios.get(metric) for metric in told),
@@ -120,7 +120,10 @@ def junit(found: Sequence[PlaceAlarm], sites: Sequence[str]) -> str:
 
 
 def _line(one: PlaceAlarm) -> str:
-    told = [f"{one.state.value}: {one.place}", _much(one) or "", *one.evidence]
+    told = [f"{one.told}: {one.place}", _much(one) or ""]
+    told += [f"since {shown(one.since, 'day')}"] if one.since else []
+    told += [f"fault: {one.fault.value}"] if one.fault else []
+    told += one.evidence
     return writing.clean("; ".join(filter(None, told)))
 
 
