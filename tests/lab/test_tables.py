@@ -123,6 +123,24 @@ def test_a_table_fits_its_width_and_loses_no_row(data):
     assert rest == 0
 
 
+def test_names_are_cut_in_no_block_if_they_leave_room_for_what_is_told_of_them():
+    columns = (Column("verdict", "verdict"), Column("workload", "workload"), Column("site", "site"))
+    columns += tuple(Column(f"c{n}", "a figure", "count") for n in range(6))
+    rows = tuple((verdict, "2 % of branches", "GLASGOW", *range(6)) for verdict in ("worse", "no difference"))
+    told = writing.text(ResultTable("t", columns, rows))
+    assert "\N{HORIZONTAL ELLIPSIS}" not in told
+    assert told.count("no difference  2 % of branches  GLASGOW") == 2
+    assert max(map(len, told.splitlines())) <= 80
+    # Names that take it all are cut, alike in each block.
+    rows = tuple(
+        (verdict, "2 % of branches" * 9, "GLASGOW", *range(6)) for verdict in ("worse", "no difference")
+    )
+    told = writing.text(ResultTable("t", columns, rows))
+    assert max(map(len, told.splitlines())) <= 80
+    lines = [line for line in told.splitlines() if line.startswith("worse")]
+    assert len({line.partition("GLASGOW")[0] for line in lines}) == 1 < len(lines)
+
+
 def test_the_value_of_a_key_is_never_cut():
     command = "arrowroot lab run campaigns/storages.toml " + " ".join(f"--case {n:016x}" for n in range(9))
     table = ResultTable(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 #: Of a table on paper, or through a pipe.
 WIDTH = 80
 _GAP, _LEAST = 2, 10
+#: Names are not cut if they leave a fourth of the width to what is told of them.
+_MOST_OF_NAMES = 0.75
 #: How texts begin that spreadsheets take for formulas; with white space before, in some.
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -158,6 +160,8 @@ def _blocks(rows: list[list[str]], forms: list[str], width: int) -> list[tuple[l
     wanted = [max(len(row[place]) for row in rows) for place in range(len(forms))]
     least = [min(wide, _LEAST) if form == "text" else wide for wide, form in zip(wanted, forms, strict=True)]
     head = next((place for place, form in enumerate(forms) if form not in ("text", "key")), len(forms)) or 1
+    if _total(wanted[:head]) <= _MOST_OF_NAMES * width:
+        least[:head] = wanted[:head]
     blocks, block = [], list(range(head))
     for place in range(head, len(forms)):
         if len(block) > head and _total([least[one] for one in (*block, place)]) > width:
@@ -165,10 +169,9 @@ def _blocks(rows: list[list[str]], forms: list[str], width: int) -> list[tuple[l
             block = list(range(head))
         block.append(place)
     blocks.append(block)
-    return [
-        (block, _shrunk([wanted[one] for one in block], [least[one] for one in block], width))
-        for block in blocks
-    ]
+    told = [_shrunk([wanted[one] for one in block], [least[one] for one in block], width) for block in blocks]
+    names = [min(widths) for widths in zip(*(widths[:head] for widths in told), strict=True)]
+    return [(block, [*names, *widths[head:]]) for block, widths in zip(blocks, told, strict=True)]
 
 
 def _shrunk(wanted: list[int], least: list[int], width: int) -> list[int]:

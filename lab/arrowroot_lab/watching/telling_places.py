@@ -43,9 +43,12 @@ def table(found: Sequence[PlaceAlarm], n_sites: int) -> ResultTable:
 
     n_sites: how many were judged
     """
-    told = {"wall_ns": Column("wall_ratio", "time", "ratio"), "cpu_ns": Column("cpu_ratio", "CPU", "ratio")}
-    if any(MEMORY in one.ratios for one in found):
-        told[MEMORY] = Column("memory_ratio", "memory", "ratio")
+    every = {
+        "wall_ns": Column("wall_ratio", "time", "ratio"),
+        "cpu_ns": Column("cpu_ratio", "CPU", "ratio"),
+        MEMORY: Column("memory_ratio", "memory", "ratio"),
+    }
+    told = {metric: column for metric, column in every.items() if any(metric in one.ratios for one in found)}
     columns = (
         Column("state", "state"),
         Column("place", "place"),
@@ -56,7 +59,7 @@ def table(found: Sequence[PlaceAlarm], n_sites: int) -> ResultTable:
     rows = tuple(
         (
             one.told,
-            one.place,
+            _place(one),
             one.fault and one.fault.value,
             *(one.ratios.get(metric) for metric in told),
             one.since,
@@ -65,6 +68,11 @@ def table(found: Sequence[PlaceAlarm], n_sites: int) -> ResultTable:
     )
     notes = [f"{one.place}: {'; '.join(one.evidence)}." for one in found if one.evidence]
     return ResultTable(title(found, n_sites), columns, rows, tuple(notes))
+
+
+def _place(one: PlaceAlarm) -> str:
+    """The place beside its fault, which need not say "storage" twice."""
+    return one.place.replace(f", {one.fault.value} ", ", ", 1) if one.fault else one.place
 
 
 def title(found: Sequence[PlaceAlarm], n_sites: int) -> str:
