@@ -195,6 +195,37 @@ def test_a_token_that_expires_leaves_the_samples_to_the_next_run(campaign, numbe
     assert begun[0] < min(sample.started_at for one in results for sample in one.samples)
 
 
+@pytest.mark.usefixtures("undisturbed")
+def test_samples_that_wait_of_a_run_that_measures_again_are_told_until_another_one_does(
+    campaign, numbers, monkeypatch
+):
+    monkeypatch.setenv("ARROWROOT_TOKEN", "first")
+    with fussy(numbers.parent) as server:
+        server.token = "first"  # noqa: S105 - of a server of this test
+        path = campaign(ENGINES, storages=server.storage() + LOCAL, repeats=2)
+        _, before = run(path)
+
+        def expire():
+            server.token = "second"  # noqa: S105
+
+        events = Then(expire)
+        summary, _ = run(path, again=True, events=events)
+        assert len(summary.left) == 2
+        assert any("2 cases are left for the next run with --again" in text for _, _, text, _ in events)
+        monkeypatch.setenv("ARROWROOT_TOKEN", "second")
+        summary, _ = run(path)
+        assert (summary.n_known, summary.results) == (4, [])
+        assert summary.remarks == ["samples of 1 case wait: `lab run --again` goes on with them"]
+        summary, results = run(path, again=True)
+        assert outcomes(summary.results)["far", "wide"] == (Outcome.OK, 2)
+        assert len(results) == len(before) + 2 + 4
+        (wide,) = (one for one in summary.results if outcomes([one]).keys() == {("far", "wide")})
+        assert wide.samples[0].started_at < max(
+            one.created_at for one in results if one not in summary.results
+        )
+        assert run(path)[0].remarks == []
+
+
 @pytest.mark.parametrize(
     ("refusal", "words", "n_asked", "kind"),
     [

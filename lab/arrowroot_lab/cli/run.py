@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(_document(summary, campaign.name, place), indent=2))
     else:
-        _print(summary, campaign, place)
+        _print(summary, campaign, place, is_again=options.again)
         _print_next(summary, options.db)
     return EXIT_FAILED if summary.has_failed else EXIT_MISSING if summary.missing else EXIT_DONE
 
@@ -161,7 +161,7 @@ def _run_of(summary: Summary) -> str | None:
     return next((result.campaign.get("run") for result in summary.results), None)
 
 
-def _print(summary: Summary, campaign: Campaign, place: str) -> None:
+def _print(summary: Summary, campaign: Campaign, place: str, *, is_again: bool) -> None:
     from arrowroot_lab.mining.measured import measured_table, spread_of
     from arrowroot_lab.mining.results import named
     from arrowroot_lab.store import summary_of
@@ -173,7 +173,9 @@ def _print(summary: Summary, campaign: Campaign, place: str) -> None:
     if summary.n_known:
         told.append(f"{summary.n_known} measured before")
     if summary.left:
-        told.append(f"{len(summary.left)} left for the next run: {summary.why_left}")
+        told.append(
+            f"{len(summary.left)} left for the next run{' with --again' if is_again else ''}: {summary.why_left}"
+        )
     run = _run_of(summary)
     told_of_run = f"; run {run[:8]}" if run else ""
     print(f"{place}: {', '.join(told) or 'nothing to do'}{told_of_run}")

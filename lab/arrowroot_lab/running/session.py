@@ -205,11 +205,10 @@ class Session:
         self.summary.left = [subject.label for subject in subjects if not subject.is_stored]
         if self.summary.left:
             self.summary.why_left = "; ".join(why + problems)
-            self.progress(
-                "left",
-                self.campaign.name,
-                f"{self.summary.why_left}; {len(self.summary.left)} cases are left for the next run",
-            )
+            n = len(self.summary.left)
+            next_run = "the next run with --again" if self.is_again else "the next run"
+            told = f"{self.summary.why_left}; {n} {'cases are' if n > 1 else 'case is'} left for {next_run}"
+            self.progress("left", self.campaign.name, told)
 
     def in_turns(self, subjects: Sequence[Subject]) -> None:
         """Rehearse all; then take all first samples, all second ones, and so on."""
@@ -510,8 +509,12 @@ class Session:
             subject.n_entries = read[0] if read else None
         if not self.chosen:
             for case in {subject.result.case_id for subject in prepared.subjects}:
-                for known in left.get(case, []):
+                for known in left.pop(case, []):
                     self._journal.stored(known.uuid)
+            if n := sum(bool(known.samples) for of_case in left.values() for known in of_case):
+                self.summary.remarks.append(
+                    f"samples of {n} {'cases wait' if n > 1 else 'case wait'}: `lab run --again` goes on with them"
+                )
 
     def _check_limits(self) -> None:
         limits = self.campaign.limits

@@ -242,7 +242,10 @@ class Watch:
             for text in summary.remarks:
                 self.tell(text)
             if summary.left:
-                troubles.append(f"{len(summary.left)} cases were not measured: {summary.why_left}")
+                n = len(summary.left)
+                troubles.append(
+                    f"{n} {'cases were' if n > 1 else 'case was'} not measured: {summary.why_left}"
+                )
             if run is None:
                 return Round(None, (*troubles, "nothing was measured"))
             if before is None:
