@@ -289,6 +289,16 @@ def test_a_silent_site_is_not_recommended_and_ages_are_told(database, monkeypatc
     text = " ".join(run_here("lab", "wan", "--db", str(database), "--columns", "all").stdout.split())
     assert "Not recommended: GLASGOW: nothing since 2026-10-25" in text
     assert "10 hours" in text or "9 hours" in text
+    # What is recommended has an alarm, is of the newest version, and by a model that fits little.
+    assert told["places"][0]["version"] == "6.40.00"
+    assert {one["version"] for one in told["places"]} == {"6.40.00"}
+    assert told["n_older"] == 8  # GLASGOW's as well
+    assert (list(told["ill"]), told["is_doubtful"]) == (["FNAL"], True)
+    assert re.search(
+        r"Send it to FNAL, davs: [\d.]+ % by root 6.40.00, auto; measured (9|10) hours ago", text
+    )
+    assert re.search(r"An alarm of it: FNAL is slower since 2026-10-23, time x1.0\d+ \(lab check\)", text)
+    assert "Doubt it: most cells of this grid are told wrongly" in text
 
 
 @pytest.mark.parametrize("option", ["--accept=x=y", "--no-confirm", "--run=ab"])

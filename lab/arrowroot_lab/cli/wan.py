@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import statistics
-from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot_lab.errors import EXIT_DONE, RequestError
 from arrowroot_lab.mining import Column, ResultTable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from arrowroot_lab.scheduling.placing import Job, Placed
+    from arrowroot_lab.watching.alarms import PlaceAlarm
 
 JSON_FORM = "arrowroot-lab.wan/1"
 _DESCRIPTION = """\
@@ -57,26 +58,74 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from arrowroot_lab.scheduling.cells import cells_of
     from arrowroot_lab.scheduling.placing import Grid, errors
-    from arrowroot_lab.watching.alarms import silent_places
-    from arrowroot_lab.watching.site_results import site_results
+    from arrowroot_lab.watching.alarms import PlaceState, alarms
+    from arrowroot_lab.watching.choosing import Chosen
 
     job, at = _job(options), datetime.now(timezone.utc)
     with asking.opened(options) as store:
         where = asking.filter_from(options, store, newest_versions=True)
         cells = cells_of(store.results(where))
-        silent = silent_places(site_results(store, asking.filter_from(options, store), at), at)
+        chosen = Chosen.of(store, asking.filter_from(options, store), at)
+    found = chosen.alarms(alarms(chosen.figures, at))
+    silent = {one.place: one.evidence[0] for one in found if one.state is PlaceState.SILENT}
     grid = Grid(cells)
-    placed = grid.place(job)
+    every = grid.place(job)
+    placed = [one for one in every if not _is_older(one, every)]
     # A place that answers nobody is not recommended, unless all are silent: then the hub gets no results.
     heard = [
         one for one in placed if not {one.site, f"{one.site}, storage {one.storage}"} & silent.keys()
     ] or placed
     off = [abs(error) for _, error in errors(cells)]
+    ill = {
+        one.place: f"{one.word} since {shown(one.since, 'day')}, {_much(one)}"
+        for one in found
+        if one.ratios and (heard[0].site, heard[0].storage) in chosen.storages_of(one)
+    }
+    told = _Told(heard, off, grid.left_out(), silent, ill, len(every) - len(placed))
     if options.json:
-        print(json.dumps(_document(heard, off, grid.left_out(), silent), indent=1))
+        print(json.dumps(_document(told), indent=1))
     else:
-        asking.tell_text([_table(heard, off, grid.left_out(), silent, at)])
+        asking.tell_text([_table(told, at)])
     return EXIT_DONE
+
+
+class _Told(NamedTuple):
+    """What is to be told."""
+
+    #: The first is where to send it.
+    placed: list[Placed]
+    #: By which shares the model is off.
+    off: list[float]
+    left_out: list[str]
+    #: Place -> why.
+    silent: dict[str, str]
+    #: Alarms of the first place -> what it does.
+    ill: dict[str, str]
+    #: Places by a version that was measured there before another one.
+    n_older: int
+
+    @property
+    def is_doubtful(self) -> bool:
+        """True if the model is not as good as it should be in most cells."""
+        from arrowroot_lab.scheduling.placing import WANTED_ERROR
+
+        return bool(self.off) and statistics.median(self.off) > WANTED_ERROR
+
+
+def _is_older(one: Placed, every: Sequence[Placed]) -> bool:
+    """True if another version was measured there since, a day and more after this one."""
+
+    def what(it: Placed) -> tuple[str, str, str, str]:
+        return it.site, it.storage, it.engine, it.strategy
+
+    since = (datetime.fromisoformat(one.measured_at) + timedelta(days=1)).isoformat()
+    return any(what(it) == what(one) and it.measured_at[:19] > since[:19] for it in every)
+
+
+def _much(alarm: PlaceAlarm) -> str:
+    from arrowroot_lab.watching.alarms import TITLES
+
+    return ", ".join(f"{TITLES[metric]} x{shown(ratio, 'ratio')}" for metric, ratio in alarm.ratios.items())
 
 
 def _job(options: argparse.Namespace) -> Job:
@@ -117,9 +166,8 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _table(
-    placed: Sequence[Placed], off: Sequence[float], left: Sequence[str], silent: dict[str, str], at: datetime
-) -> ResultTable:
+def _table(told: _Told, at: datetime) -> ResultTable:
+    placed = told.placed
     shared = {name for name in _NAMES if len({getattr(one, name) for one in placed}) == 1}
     named = [name for name in _NAMES if name not in shared or name == "storage"]
     columns = (
@@ -135,12 +183,22 @@ def _table(
     )
     best = placed[0]
     where = f"{best.site}, {best.storage}"
-    told = [f"{name} {getattr(best, name)}" for name in _NAMES if name in shared and name != "storage"]
-    notes = [f"Send it to {where}: {shown(best.cpu_efficiency, 'share')} by {best.engine}, {best.strategy}."]
-    notes += [f"All: {', '.join(told)}."] if told else []
-    notes.append(_told_of_errors(off))
-    notes += [f"Left out, as too few cells are alike: {', '.join(left)}."] if left else []
-    notes += [f"Not recommended: {place}: {why}." for place, why in silent.items()]
+    alike = [f"{name} {getattr(best, name)}" for name in _NAMES if name in shared and name != "storage"]
+    by = f"{shown(best.cpu_efficiency, 'share')} by {best.engine} {best.version}, {best.strategy}"
+    notes = [f"Send it to {where}: {by}; measured {shown(age_s(best.measured_at, at), 'age')} ago."]
+    notes += [f"An alarm of it: {place} is {what} (lab check)." for place, what in told.ill.items()]
+    notes += (
+        ["Doubt it: most cells of this grid are told wrongly by the others, see below."]
+        if told.is_doubtful
+        else []
+    )
+    notes += [f"All: {', '.join(alike)}."] if alike else []
+    notes.append(_told_of_errors(told.off))
+    if told.left_out:
+        notes.append(f"Left out, as too few cells are alike: {', '.join(told.left_out)}.")
+    if told.n_older:
+        notes.append(f"Left out, as another version was measured there since: {told.n_older} (--version).")
+    notes += [f"Not recommended: {place}: {why}." for place, why in told.silent.items()]
     return ResultTable("CPU efficiency of the job, the shortest first", columns, rows, tuple(notes))
 
 
@@ -156,9 +214,7 @@ def _told_of_errors(off: Sequence[float]) -> str:
     )
 
 
-def _document(
-    placed: Sequence[Placed], off: Sequence[float], left: Sequence[str], silent: dict[str, str]
-) -> dict[str, Any]:
+def _document(told: _Told) -> dict[str, Any]:
     keys = (
         *_NAMES,
         "measured_at",
@@ -171,13 +227,16 @@ def _document(
     )
     return {
         "form": JSON_FORM,
-        "places": [{key: getattr(one, key) for key in keys} for one in placed],
-        "left_out": left,
-        "silent": silent,
+        "places": [{key: getattr(one, key) for key in keys} for one in told.placed],
+        "left_out": told.left_out,
+        "n_older": told.n_older,
+        "silent": told.silent,
+        "ill": told.ill,
+        "is_doubtful": told.is_doubtful,
         "error": {
-            "n_cells": len(off),
-            "median_share": statistics.median(off) if off else None,
-            "worst_share": max(off, default=None),
+            "n_cells": len(told.off),
+            "median_share": statistics.median(told.off) if told.off else None,
+            "worst_share": max(told.off, default=None),
         },
     }
 

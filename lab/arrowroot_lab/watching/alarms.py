@@ -146,12 +146,6 @@ def alarms_of(all_of: Sequence[SiteHistory], at: datetime) -> list[PlaceAlarm]:
     )
 
 
-def silent_places(figures: Iterable[Figure], at: datetime) -> dict[str, str]:
-    """Return the places that are silent, with the reason: sites, and ``SITE, storage NAME``."""
-    silent = (one for history in histories(figures) for one in _silent(history, at))
-    return {one.place: one.evidence[0] for one in silent}
-
-
 def _of_site(history: SiteHistory) -> list[list[SiteRise]]:
     """The faults of a site that go on: a list of each, by both times, and of all storages if all rose."""
     faults: list[list[SiteRise]] = []

@@ -65,6 +65,10 @@ class Chosen:
         """Return those of some alarms that are of a series that is shown."""
         return [one for one in found if self._has(one)]
 
+    def storages_of(self, alarm: PlaceAlarm) -> set[tuple[str, str]]:
+        """Return the storages that the results of an alarm are of, each with its site."""
+        return {self._series[uuid][:2] for both in alarm.uuids for uuid in both}
+
     def _has(self, alarm: PlaceAlarm) -> bool:
         if alarm.uuids:
             return any(self._series[uuid] in self.shown for both in alarm.uuids for uuid in both)
