@@ -148,6 +148,9 @@ def test_sites_by_tests_are_each_over_their_own_usual_level(ill):
         pytest.approx(1.4, rel=0.05),
         "CPU time",
     )
+    # A level that is not of the wall time says so in the picture, too.
+    assert re.search(r">\N{BALLOT X} CPU 1\.[34]\d<", page.source)
+    assert re.search(r">\N{BALLOT X} (2|1\.9)[.\d]*<", page.source)
     assert (
         "matrix-1-numbers" not in page.tables
     )  # neither work with other work, nor the newest results of versions
@@ -365,3 +368,12 @@ def test_a_last_night_that_stands_out_is_told_though_the_level_is_as_before(tmp_
     # A table without rows is none.
     assert "changed" not in page.tables
     assert re.search(r"[\d,]+ series; the newest run has \d+", page.words())
+
+
+def test_a_case_is_counted_once_on_however_many_kinds_of_machines_it_was_measured(tmp_path):
+    memory = hubs.Fault("memory", "B", 12, 0.5)
+    told = {"sites": ("A", "B"), "models": ("CPU A", "CPU D"), "faults": (memory,)}
+    page = Page(published(tmp_path, **told) / "campaigns" / "sites.html")
+    assert "12 cases, with 24 newest results of kinds of machines and versions: 24 ended" in page.words()
+    # The word is whole.
+    assert re.search(r">\N{BALLOT X} memory 1\.[45]\d<", page.source)

@@ -219,7 +219,8 @@ def test_the_failures_of_a_campaign_are_all_there_with_their_reasons(pages, docu
         assert f"{one.outcome.value}: {one.reason}" in words
         assert ("a", f"../results/{one.uuid}.html") in pages["campaigns/storages.html"].links
     ends = Counter(one.outcome.value for one in standing(documents, "storages"))
-    assert f"{sum(ends.values())} cases: {ends['ok']} ok" in words
+    told = f"{sum(ends.values())} newest results of kinds of machines and versions: {ends['ok']} ok"
+    assert told in words
 
 
 def test_the_comparisons_are_those_of_the_command_line(store, pages):

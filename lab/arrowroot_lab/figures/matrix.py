@@ -34,6 +34,8 @@ class Cell:
     aside: float | None = None
     #: It is an alarm, whatever its value: it has an edge.
     is_ill: bool = False
+    #: What is told before the value, if not all cells are of one measure: "CPU ".
+    prefix: str = ""
 
     @property
     def is_bad(self) -> bool:
@@ -206,9 +208,11 @@ class _Drawn:
         if self.is_of_levels:
             heat = sum(cell.value >= limit for limit in _HEAT_OF_LEVELS)
             drawing.rectangle(box, f"cell heat{heat}{' ill' if cell.is_ill else ''}", cell.note)
-            look = "strong" if cell.is_ill else ""
+            look = "strong" if cell.is_ill and not cell.prefix else ""
             sign = "\N{BALLOT X} " if cell.is_ill else ""
-            text = sign + shown(cell.value, self.measure.form)
+            # With the word before it there is room for two digits.
+            value = f"{cell.value:.2f}" if cell.prefix else shown(cell.value, self.measure.form)
+            text = sign + cell.prefix + value
             drawing.text(middle, box.y + 16, text, anchor="middle", look=look, width=room)
             return
         ratio = _ratio(cell, best)

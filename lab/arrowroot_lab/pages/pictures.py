@@ -21,7 +21,7 @@ from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.metrics import METRICS
 from arrowroot_lab.mining.results import label, natural
 from arrowroot_lab.mining.table import Column
-from arrowroot_lab.watching.sites import level_of
+from arrowroot_lab.watching.sites import PREFIXES, level_of
 
 from .snapshot import Facts, Snapshot, axes, has_time, why_no_time
 
@@ -93,7 +93,9 @@ def level_matrix(
             ratio, metric, is_risen = level_of(history, rows)
             told = METRICS[metric].title
             cells[history.site, test] = (
-                Cell(None, "silent") if history.site in silent else Cell(ratio, "", told, is_ill=is_risen)
+                Cell(None, "silent")
+                if history.site in silent
+                else Cell(ratio, "", told, is_ill=is_risen, prefix=PREFIXES[metric])
             )
     if len(sites) < 2 or not any(cell.value for cell in cells.values()):
         return None
@@ -102,7 +104,7 @@ def level_matrix(
     caption = (
         "Each cell over its own usual level, whichever machines its jobs landed on: 1 is as before, 2 is twice as "
         "long: the median of the last three rounds, of what rose that of all since. No test is compared with another "
-        "one; an alarm tells the median of all its tests. Crosses are alarms; of CPU time or memory, where that alone "
+        "one; an alarm tells the median of all its tests. Crosses are alarms; CPU, memory: of these, where they alone "
         "rose."
     )
     if len(sites) > MAX_ROWS:

@@ -29,7 +29,7 @@ from arrowroot_lab.watching.sites import TO_WATCH, SiteCell, sites
 from . import pictures
 from .exploring import explored
 from .html import Linked, render, slug
-from .ills import Ill, first_choice, ills_of, reading_links
+from .ills import Ill, first_choice, ills_of, reading_links, what_of
 from .listing import MOST_DAYS, last_days, listed_of, months_of
 from .site import swapped
 from .snapshot import (
@@ -332,6 +332,7 @@ class _Site:
             silent=sorted({place for one in found if (place := self._silent_place(one))}),
             n_disturbed=_n_disturbed(found),
             found=found,
+            n_cases=len(set(map(what_of, found))),
             failed=[(label(one, self._differing(found)), one, result_page(one.uuid)) for one in failed],
             last=all_results[0],
             months=months_of(all_results),

@@ -31,7 +31,7 @@ _LAST_TO_WATCH = 1.5
 _MOST_STORAGES = 6
 _STORAGE, _OTHERS = "storage ", "other storages"
 #: Before a level that is not of the wall time.
-_PREFIXES = dict(zip(METRICS, ("", "CPU ", "memory "), strict=True))
+PREFIXES = dict(zip(METRICS, ("", "CPU ", "memory "), strict=True))
 
 
 class SiteCell(NamedTuple):
@@ -246,6 +246,6 @@ def _cell(history: SiteHistory, rows: list[int], n_failed: Mapping[tuple[str, st
     last = history.level(rows, "wall_ns", 1) or 0.0
     is_late = not look and last >= _LAST_TO_WATCH
     look = "watch" if is_late else look
-    told = _PREFIXES[metric] + shown(level, "ratio") + f", last {shown(last, 'ratio')}" * is_late
+    told = PREFIXES[metric] + shown(level, "ratio") + f", last {shown(last, 'ratio')}" * is_late
     told += f", {n_bad} failed" * bool(n_bad)
     return SiteCell(level if told == shown(level, "ratio") else told, look, newest.uuid)
