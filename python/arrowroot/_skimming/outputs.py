@@ -13,6 +13,7 @@ from arrowroot._errors import UnsupportedError
 from arrowroot._render import without_secrets
 from arrowroot._skimming.ranges import moved
 from arrowroot._writing.file import create
+from arrowroot._writing.objects import becomes_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -201,6 +202,8 @@ class Outputs:
         """Copy an object of an input to all outputs; return why it cannot be, None if it was."""
         try:
             found = source[path]
+            if becomes_table(found):
+                return f"{without_secrets(source.url)}: {path}: a map of values, which would become a table"
             for file in self._files:
                 file[path] = found
         except UnsupportedError as error:

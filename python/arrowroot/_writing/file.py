@@ -163,12 +163,11 @@ class WritableDirectory:
 
         Raises: UnsupportedError for what no class of ROOT is known for.
         """
-        from arrowroot._writing.data import is_table_data
         from arrowroot._writing.naming import naming
-        from arrowroot._writing.objects import are_objects, object_of
+        from arrowroot._writing.objects import becomes_table, object_of
 
         directory, name = self._place_of(name)
-        if is_table_data(value) and not (isinstance(value, dict) and are_objects(value)):
+        if becomes_table(value):
             with WritableDirectory(self._root, directory).tree(name) as table:
                 table.add_all(value, copied=True)
             return

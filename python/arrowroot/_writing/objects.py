@@ -47,6 +47,13 @@ def object_of(value: Any, name: str) -> Described:
     return _described(_record(value, name, 0), name)
 
 
+def becomes_table(value: object) -> bool:
+    """Return whether a value would be written as a table, and not as an object."""
+    from arrowroot._writing.data import is_table_data
+
+    return is_table_data(value) and not (isinstance(value, dict) and are_objects(value))
+
+
 def are_objects(value: Mapping[Any, Any], depth: int = 0) -> bool:
     """Return whether a dictionary holds objects by name, and not columns of values, which lists of texts are, too."""
     are_possible = all(isinstance(name, str) and _is_object(item, depth) for name, item in value.items())
