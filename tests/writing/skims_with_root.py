@@ -93,8 +93,6 @@ def told_of_tree(file: str) -> dict[str, Any]:
 
 def write_beside(path: str) -> None:
     """Write a tree, and beside it a map of C++, of which Python makes a dictionary."""
-    import ROOT
-
     with ROOT.TFile.Open(path, "RECREATE") as file:
         ROOT.RDataFrame(3).Define("x", "1. * rdfentry_").Snapshot("Events", f"{path}.tree", ["x"])
         with ROOT.TFile.Open(f"{path}.tree") as other:
