@@ -31,7 +31,7 @@ class Again:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, None, None]:
         """Run what failed in a process of its own; nothing else decides the status then."""
         yield
-        failed = list(self.failed)
+        failed = sorted(self.failed)  # two processes report in any order
         if exitstatus != pytest.ExitCode.TESTS_FAILED or not 0 < len(failed) <= N_AT_MOST:
             return
         print(f"\nonce more, alone: {', '.join(failed)}", flush=True)

@@ -63,7 +63,7 @@ def test_damage_that_a_checksum_or_a_look_at_all_values_shows_leaves_an_input_ou
     at = damaged.index(b"ZL\x08" if verify else b"L4\x01", 300) + 60
     damaged[at : at + 40] = bytes(40)
     place.write_bytes(damaged)
-    words = ["merge", "out.root", "in0.root", "in1.root", "in2.root", *(["--verify"] if verify else [])]
+    words = ["merge", "-f", "out.root", "in0.root", "in1.root", "in2.root", *(["--verify"] if verify else [])]
     ended = run_here(*words, cwd=tmp_path)
     assert ended.returncode == 1, ended.stdout
     assert "in1.root" in ended.stderr
@@ -81,7 +81,7 @@ def names(directory):
 
 
 def merging(tmp_path, *inputs, **options):
-    command = [sys.executable, "-m", "arrowroot", "merge", "out.root", *map(str, inputs)]
+    command = [sys.executable, "-m", "arrowroot", "merge", "-f", "out.root", *map(str, inputs)]
     return subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, **options)
 
 

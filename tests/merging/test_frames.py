@@ -120,17 +120,17 @@ def test_rules_that_joined_directories_do_not_take_are_an_error(inputs, tmp_path
 
 
 def test_the_command_joins_directories(inputs, tmp_path):
-    done = run_here("merge", tmp_path / "out.root", *inputs, "--join", "DF_*")
+    done = run_here("merge", "-f", tmp_path / "out.root", *inputs, "--join", "DF_*")
     assert done.returncode == 0
     assert "DF_17/O2track_iu" in done.stdout
     assert done.stderr.count("--join") == 0
-    done = run_here("merge", tmp_path / "out.root", *inputs, "--join", "TF_*")
+    done = run_here("merge", "-f", tmp_path / "out.root", *inputs, "--join", "TF_*")
     assert "arrowroot: --join TF_*: no object has this name or path" in done.stderr
 
 
 @pytest.mark.parametrize("max_size", [[], ["--max-size", "1 kB"]])
 def test_joined_directories_are_verified(inputs, tmp_path, max_size):
-    done = run_here("merge", tmp_path / "out.root", *inputs, "--join", "DF_*", "--verify", *max_size)
+    done = run_here("merge", "-f", tmp_path / "out.root", *inputs, "--join", "DF_*", "--verify", *max_size)
     assert done.returncode == 0, done.stderr
 
 
@@ -139,7 +139,7 @@ def test_a_row_of_another_number_is_found(inputs, tmp_path, monkeypatch, column)
     target = frames._target
     other = {column: "O2bc"}
     monkeypatch.setattr(frames, "_target", lambda name, tree: other.get(name) or target(name, tree))
-    done = run_here("merge", tmp_path / "out.root", *inputs, "--join", "DF_*", "--verify")
+    done = run_here("merge", "-f", tmp_path / "out.root", *inputs, "--join", "DF_*", "--verify")
     assert done.returncode != 0
     assert "read back, is not what was read" in done.stderr
     assert column in done.stderr
@@ -154,7 +154,7 @@ def test_an_input_whose_directories_cannot_be_joined_is_left_out(inputs, expecte
         path.write_bytes(inputs[2].read_bytes()[:-300])
     out = tmp_path / "out.root"
     words = [inputs[0], path, *inputs[1:], "--join", "DF_*", "--on-bad-input", "skip", "--verify"]
-    done = run_here("merge", out, *words)
+    done = run_here("merge", "-f", out, *words)
     assert done.returncode == 4, done.stderr
     assert done.stderr.count("was left out") == 1
     assert f"{path} was left out" in done.stderr

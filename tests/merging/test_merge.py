@@ -133,15 +133,27 @@ def test_outputs_of_a_size_have_the_same_columns_unless_union_is_asked_for(tmp_p
 
 def test_outputs_of_a_longer_merge_before_are_named(inputs, tmp_path):
     for _ in range(2):
-        ended = run_here("merge", "out.root", "in?.root", "--max-size", "400B", cwd=tmp_path)
+        ended = run_here("merge", "-f", "out.root", "in?.root", "--max-size", "400B", cwd=tmp_path)
         assert ended.returncode == 0
         assert "stays" not in ended.stderr
-    ended = run_here("merge", "out.root", "in0.root", "--max-size", "400B", cwd=tmp_path)
+    ended = run_here("merge", "-f", "out.root", "in0.root", "--max-size", "400B", cwd=tmp_path)
     assert re.findall("arrowroot: (.*) was there before and stays", ended.stderr) == [
         "out_1.root",
         "out_2.root",
     ]
-    assert "stays" not in run_here("merge", "out.root", "in0.root", cwd=tmp_path).stderr
+    assert "stays" not in run_here("merge", "-f", "out.root", "in0.root", cwd=tmp_path).stderr
+    assert len(inputs) == 3
+
+
+def test_a_glob_without_an_output_before_it_replaces_nothing(inputs, tmp_path):
+    first = tmp_path / "in0.root"
+    before = first.read_bytes()
+    ended = run_here("merge", "in0.root", "in1.root", cwd=tmp_path)
+    assert ended.returncode == 2
+    assert "arrowroot: in0.root is there" in ended.stderr
+    assert "arrowroot merge OUT in0.root ..." in ended.stderr
+    assert first.read_bytes() == before
+    assert run_here("merge", "--force", "in0.root", "in1.root", cwd=tmp_path).returncode == 0
     assert len(inputs) == 3
 
 
@@ -174,20 +186,20 @@ def test_the_same_inputs_make_the_same_bytes(inputs, tmp_path):
 @pytest.mark.usefixtures("inputs")
 def test_the_command_merges_lists_and_says_it(tmp_path):
     (tmp_path / "files.txt").write_text("# mine\nin0.root\n\nin1.root\n")
-    said = done_here("merge", "out.root", "@files.txt", "in2.root", "--verify", cwd=tmp_path)
+    said = done_here("merge", "-f", "out.root", "@files.txt", "in2.root", "--verify", cwd=tmp_path)
     assert "out.root: 3 files" in said
     assert "t  300 entries of 3 files, 3 baskets copied" in said
-    document = json.loads(done_here("merge", "out.root", "in?.root", "--json", cwd=tmp_path))
+    document = json.loads(done_here("merge", "-f", "out.root", "in?.root", "--json", cwd=tmp_path))
     assert document["form"] == "arrowroot.merge/1"
     assert document["outputs"][0]["objects"][0]["num_entries"] == 300
 
 
 def test_the_command_has_an_exit_code_for_inputs_that_were_left_out(inputs, tmp_path):
     inputs[1].write_text("no file of ROOT")
-    ended = run_here("merge", "out.root", "in?.root", "--on-bad-input", "skip", cwd=tmp_path)
+    ended = run_here("merge", "-f", "out.root", "in?.root", "--on-bad-input", "skip", cwd=tmp_path)
     assert ended.returncode == 4
     assert "in1.root was left out" in ended.stderr
-    assert run_here("merge", "out.root", "in?.root", cwd=tmp_path).returncode == 1
+    assert run_here("merge", "-f", "out.root", "in?.root", cwd=tmp_path).returncode == 1
 
 
 @pytest.mark.parametrize("layout", ["ttree", "rntuple"])
@@ -236,7 +248,7 @@ def test_rows_of_other_columns_are_an_input_that_does_not_fit(tmp_path):
 
 
 def test_an_input_that_is_given_twice_and_a_rule_without_objects_are_told(inputs, tmp_path):
-    ended = run_here("merge", "out.root", "in0.root", "in?.root", "--rule=nope*=drop", cwd=tmp_path)
+    ended = run_here("merge", "-f", "out.root", "in0.root", "in?.root", "--rule=nope*=drop", cwd=tmp_path)
     assert ended.returncode == 0
     assert "in0.root is among the inputs more than once" in ended.stderr
     assert "--rule nope*: no object has this name or path" in ended.stderr
@@ -282,7 +294,7 @@ def test_members_of_records_in_another_order_or_more_of_them_are_verified(tmp_pa
             schema = pa.schema([pa.field("m", kind, nullable=False)])
             file.tree("t", schema, layout="rntuple").append({"m": values_of_one})
     names = [f"in{number}.root" for number in range(2 if columns == "strict" else 3)]
-    done_here("merge", "out.root", *names, f"--columns={columns}", "--verify", cwd=tmp_path)
+    done_here("merge", "-f", "out.root", *names, f"--columns={columns}", "--verify", cwd=tmp_path)
     found = ar.open(tmp_path / "out.root")["t"].to_arrow()["m"].to_pylist()
     assert [(one["p"], one["q"]) for row in found for one in row][:2] == [(1.0, "a"), (2.0, "b")]
 
@@ -293,7 +305,7 @@ def test_what_tables_of_unique_rows_lose_is_told(tmp_path):
             spans = table.attributes("lumi", {"run": "int32"})
             table.append({"x": [1, number]})
             spans.add(range(2), {"run": number})
-    ended = run_here("merge", "out.root", "in?.root", "--rule=t=unique", "--provenance", cwd=tmp_path)
+    ended = run_here("merge", "-f", "out.root", "in?.root", "--rule=t=unique", "--provenance", cwd=tmp_path)
     assert ended.returncode == 0
     assert "attribute set 'lumi'" in ended.stderr
     assert "provenance: rows of the rule unique" in ended.stderr
@@ -303,7 +315,7 @@ def test_what_tables_of_unique_rows_lose_is_told(tmp_path):
 def test_pages_are_called_pages(tmp_path):
     for number in range(2):
         ar.write(f"{tmp_path}/in{number}.root:t", {"x": np.arange(10)}, layout="rntuple")
-    ended = run_here("merge", "out.root", "in?.root", "--rebasket", cwd=tmp_path)
+    ended = run_here("merge", "-f", "out.root", "in?.root", "--rebasket", cwd=tmp_path)
     assert "2 pages copied" in ended.stdout
     assert "2 pages of 2 are smaller than 4 kB" in ended.stderr
     assert "rebasket: pages of RNTuples are not put together" in ended.stderr

@@ -139,11 +139,11 @@ def test_a_bad_input_leaves_nothing_of_its_baskets(small, tmp_path):
 
 
 def test_the_command_says_what_it_would_save(small, tmp_path):
-    said = run_here("merge", "out.root", "small*.root", cwd=tmp_path)
+    said = run_here("merge", "-f", "out.root", "small*.root", cwd=tmp_path)
     assert "are smaller than 4 kB" in said.stderr
     assert "; --rebasket makes" in said.stderr
     assert len(small) == N_FILES
-    said = run_here("merge", "out.root", "small*.root", "--rebasket", "--verify", cwd=tmp_path)
+    said = run_here("merge", "-f", "out.root", "small*.root", "--rebasket", "--verify", cwd=tmp_path)
     assert (said.returncode, "--rebasket makes" in said.stderr) == (0, False)
     # The columns of all files together have not so many bytes.
     assert "what can be put together has been" in said.stderr

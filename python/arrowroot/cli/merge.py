@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arrowroot._errors import InvalidRequestError
 from arrowroot._merging.merge import merged, request_of
 from arrowroot._merging.outputs import left_over
 from arrowroot._progress import Progress
@@ -43,6 +45,12 @@ def run(options: argparse.Namespace) -> int:
         options.join,
     )
     destinations.check([("OUT", request.output)], {})
+    if Path(request.output).exists() and not options.force:
+        # A glob without the name of an output before it would lose its first file.
+        raise InvalidRequestError(
+            f"{request.output} is there, and would be replaced: write --force for that; the first file is the output: "
+            f"arrowroot merge OUT {request.output} ... merges it with others"
+        )
     check: Check | None = None
     if options.verify:
         from arrowroot.cli.merge_check import Comparing

@@ -170,6 +170,7 @@ def _merge(merge: argparse.ArgumentParser) -> None:
         help="make one directory of those whose names match, as 'DF_*' of ALICE's data frames; columns of their trees "
         "that hold numbers of rows (fIndex...) number those of the output",
     )
+    merge.add_argument("-f", "--force", action="store_true", help="replace OUT if it is there")
     merge.add_argument("--json", action="store_true", help="say as JSON what became of all objects")
     merge.add_argument(
         "--reproducible", action="store_true", help="the same bytes on any day: no UUID, no dates"
