@@ -127,7 +127,7 @@ def test_reports_of_places_fail_the_sites_that_are_ill(database, tmp_path):
         r"slower place: RAL, storage davs; time x[\d.]+; since 2026-10-21; fault: storage; the other 3 series"
     )
     assert re.match(ral, failures["RAL"])
-    # What nobody waits longer for is not called slower.
+    # Nobody waits longer: it is not called slower.
     assert re.match(
         r"more CPU time: CERN; CPU time x1\.1\d+; since 2026-10-21; fault: node;", failures["CERN"]
     )
@@ -289,7 +289,7 @@ def test_a_silent_site_is_not_recommended_and_ages_are_told(database, monkeypatc
     text = " ".join(run_here("lab", "wan", "--db", str(database), "--columns", "all").stdout.split())
     assert "Not recommended: GLASGOW: nothing since 2026-10-25" in text
     assert "10 hours" in text or "9 hours" in text
-    # What is recommended has an alarm, is of the newest version, and by a model that fits little.
+    # The place that is recommended has an alarm, its figures are of the newest version, and the model fits little.
     assert told["places"][0]["version"] == "6.40.00"
     assert {one["version"] for one in told["places"]} == {"6.40.00"}
     assert told["n_older"] == 8  # GLASGOW's as well

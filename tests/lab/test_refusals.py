@@ -175,7 +175,7 @@ def test_a_token_that_expires_leaves_the_samples_to_the_next_run(campaign, numbe
         path = campaign(ENGINES, storages=server.storage() + LOCAL, repeats=2)
 
         def expire():
-            server.token = "second"  # noqa: S105
+            server.token = "second"  # noqa: S105 - of a server of this test
 
         summary, results = run(path, events=Then(expire))
         assert outcomes(results) == {("here", name): (Outcome.OK, 2) for name in ("wide", "narrow")}
@@ -206,7 +206,7 @@ def test_samples_that_wait_of_a_run_that_measures_again_are_told_until_another_o
         _, before = run(path)
 
         def expire():
-            server.token = "second"  # noqa: S105
+            server.token = "second"  # noqa: S105 - of a server of this test
 
         events = Then(expire)
         summary, _ = run(path, again=True, events=events)

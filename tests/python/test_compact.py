@@ -11,7 +11,7 @@ from tests.python.conftest import write_tree
 
 
 def told(tree):
-    """What a tree says and holds."""
+    """Return all that a tree says and holds."""
     return list(map(str, tree.columns)), tree.num_entries, tree.clusters, tree.to_arrow()
 
 

@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class _Told(NamedTuple):
-    """What is to be told."""
+    """The answer: the places, and what speaks against them."""
 
     #: The first is where to send it.
     placed: list[Placed]

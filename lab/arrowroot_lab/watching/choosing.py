@@ -25,7 +25,7 @@ _CHOOSING = (
 
 
 class Series(NamedTuple):
-    """What is measured at a place, on whichever machine, in whichever version."""
+    """One measurement at a place, on any machine and in any version."""
 
     site: str
     storage: str

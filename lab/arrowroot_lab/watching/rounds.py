@@ -274,7 +274,7 @@ class Watch:
             return Round(checked, tuple(troubles), is_measured, tuple(with_evidence(places, store)))
 
     def _places(self, store: Store, campaign: str) -> list[PlaceAlarm]:
-        """What of this site got slower since some nights, by all rounds of the campaign, those of other sites, too."""
+        """Return alarms of this site, judged by all rounds of the campaign, those of other sites, too."""
         at = _now()
         # The site is here, and a case that is new cannot be judged yet: neither is an alarm.
         figures = list(site_results(store, Filter(campaign=(campaign,)), at))

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     Flush = str | int | None
     Format = Literal["ttree", "rntuple"]
 
+#: Memory for what waits to be compressed and written.
+BUFFERS = "256 MB"
+#: The codec of objects, which are small: zlib, TFile's own default.
+OBJECT_CODEC = 101
 AUTO = "auto"
 DEFAULT = "default"
 OPTIMIZED = "optimized"
@@ -33,7 +37,7 @@ TRIED = -1
 _CODECS = {"zlib": (1, 1), "lzma": (2, 7), "lz4": (4, 4), "zstd": (5, 5)}
 _LEVELS = range(1, 10)
 #: What ROOT compresses with if nobody says anything: ``TFile`` and ``RNTupleWriteOptions``.
-_DEFAULT_CODEC = {"ttree": 101, "rntuple": 505}
+_DEFAULT_CODEC = {"ttree": OBJECT_CODEC, "rntuple": 505}
 #: Compressed bytes of a cluster: ``TTree::fAutoFlush``, ``RNTupleWriteOptions``.
 _DEFAULT_FLUSH = {"ttree": 30_000_000, "rntuple": 128 << 20}
 #: A cluster has so many times the bytes before compression that were asked for after it, at most.

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 
 from arrowroot import _native
 from arrowroot._errors import SchemaMismatchError
+from arrowroot._layout import settings
 from arrowroot._render import printable
+from arrowroot._sizes import parse_size
 
 if TYPE_CHECKING:
     from arrowroot._api.tree import Tree
-
-#: Memory for what waits to be written.
-_BUFFER_BYTES = 256_000_000
-#: zlib, for objects and records of trees: TFile's own default.
-_COMPRESSION = 101
 
 
 class MergedFile:
@@ -25,10 +22,10 @@ class MergedFile:
         self.path = path
         self.native = _native.create_file(
             path,
-            compression=_COMPRESSION,
+            compression=settings.OBJECT_CODEC,
             is_reproducible=reproducible,
             n_threads=0,
-            buffer_bytes=_BUFFER_BYTES,
+            buffer_bytes=parse_size(settings.BUFFERS, "buffers"),
         )
 
     def complete(self) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._api.unified import Differing
 from arrowroot._errors import InvalidRequestError
+from arrowroot._layout.settings import BUFFERS
 from arrowroot._options import BATCH_SIZE, Options
 from arrowroot._render import shown
 from arrowroot._select.events import EventList
@@ -19,7 +20,6 @@ from arrowroot._skimming.outputs import OutputOptions
 from arrowroot._skimming.tables import Style
 from arrowroot._storage.filesets import fileset
 from arrowroot._storage.url import split_url
-from arrowroot._writing.file import BUFFERS
 from arrowroot._writing.location import path_of_root
 from arrowroot._writing.options import CheckedOptions
 

@@ -11,6 +11,7 @@ import numpy as np
 from arrowroot._arguments import explain, takes
 from arrowroot._errors import UnsupportedError
 from arrowroot._layout.layout import OF_LAYOUT
+from arrowroot._layout.settings import BUFFERS
 from arrowroot._options import BATCH_SIZE
 from arrowroot._saving.lock import held
 from arrowroot._select.events import EventList, place_of
@@ -24,7 +25,7 @@ from arrowroot._skimming.report import Skimmed, SkimmedInput, SkimmedOutput, cop
 from arrowroot._skimming.request import request_of
 from arrowroot._skimming.spool import Spool
 from arrowroot._storage.config import StorageOptions
-from arrowroot._writing.file import BUFFERS, create, write
+from arrowroot._writing.file import create, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -50,7 +50,6 @@ _MAX_PATH_BYTES = 2047
 #: The most characters of a name in a file that messages have.
 _WIDTH_OF_NAMES = 200
 #: Memory for what waits to be compressed and written.
-BUFFERS = "256 MB"
 
 #: All files that are there.
 _FILES: weakref.WeakSet[WritableFile] = weakref.WeakSet()
@@ -411,7 +410,7 @@ def create(
     compression: Codec = settings.DEFAULT,
     reproducible: bool = False,
     n_threads: int = 0,
-    buffers: int | str = BUFFERS,
+    buffers: int | str = settings.BUFFERS,
     stall_threshold: float = 0.1,
     growth_threshold: float = GROWTH_SECONDS,
     trace_stalls: bool = False,
@@ -448,8 +447,7 @@ def create(
     codec = settings.codec_number(compression)
     native = _native.create_file(
         target,
-        # Objects are small: TFile's own default.
-        compression=101 if codec in (None, settings.TRIED) else codec,
+        compression=settings.OBJECT_CODEC if codec in (None, settings.TRIED) else codec,
         is_reproducible=bool(reproducible),
         n_threads=checked_count(n_threads, "n_threads"),
         buffer_bytes=parse_size(buffers, "buffers"),
@@ -478,7 +476,7 @@ def write(
     types: Mapping[str, str] | Unsaid = OF_LAYOUT,
     reproducible: bool = False,
     n_threads: int = 0,
-    buffers: int | str = BUFFERS,
+    buffers: int | str = settings.BUFFERS,
 ) -> None:
     """Write a table to a ROOT file of its own: ``ar.write("out.root:Events", data)``.
 

@@ -1,9 +1,9 @@
-"""What `arrowroot merge --verify` does: outputs beside their inputs, value by value."""
+"""`arrowroot merge --verify`: outputs beside their inputs, value by value."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import arrowroot
 from arrowroot import ArrowrootError, CorruptFileError
@@ -136,5 +136,5 @@ def _compare(tree: Tree, whole: Tree, first: int, moved: _Moved) -> int:
 
 
 def _tree(file: File, path: str) -> Tree:
-    tree: Any = file[path]
-    return tree  # type: ignore[no-any-return]  # it was listed as one
+    tree: Tree = file[path]  # it was listed as one
+    return tree
