@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import sys
@@ -59,23 +60,29 @@ class Watched:
         )
         return done, report.read_text() if report.exists() else ""
 
-    def add_nights(self):
-        """Put copies of the first result for the nights before, of which the last one is slow, too."""
+    def add_nights(self, *, before=None, elsewhere=None):
+        """Put copies of the first result for the nights before, of which the last one is slow, too.
+
+        before: the versions until that night. elsewhere: another site that has the same nights, and is not slow.
+        """
         with self.store() as store:
             (first,) = store.results(Filter(campaign=("c",)))
-            for night in range(NIGHTS, 0, -1):
+            for site, night in itertools.product(filter(None, (first.site, elsewhere)), range(NIGHTS, 0, -1)):
                 at = datetime.now(timezone.utc) - timedelta(days=night)
                 date = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-                wall_ns = SLOW_NS if night == 1 else USUAL_NS + 10_000 * (night % 5)
+                is_slow = night == 1 and site == first.site
+                wall_ns = SLOW_NS if is_slow else USUAL_NS + 10_000 * (night % 5)
                 samples = [replace(one, wall_ns=wall_ns, started_at=date) for one in first.samples]
-                campaign = {**first.campaign, "run": str(uuid.UUID(int=night << 64))}
+                own = night + 100 * (site != first.site)
                 store.put(
                     replace(
                         first,
-                        uuid=str(uuid.UUID(int=night)),
+                        site=site,
+                        uuid=str(uuid.UUID(int=own)),
+                        versions=before if before and night > 1 else first.versions,
                         created_at=date,
                         samples=samples,
-                        campaign=campaign,
+                        campaign={**first.campaign, "run": str(uuid.UUID(int=own << 64))},
                     )
                 )
 
@@ -91,11 +98,11 @@ def watched(tmp_path, monkeypatch):
     monkeypatch.setattr(sampling, "disturbed", lambda *_: [])
     found = Watched(tmp_path)
     assert found.round()[0].returncode == 0
-    found.add_nights()
     return found
 
 
 def test_a_place_that_is_still_slow_when_it_is_measured_again_is_an_alarm_of_the_round(watched):
+    watched.add_nights()
     done, report = watched.round()
     assert done.returncode == 4, done.stdout
     assert re.search(r"; 1\.1\d+ times when measured again, 20", report)
@@ -107,7 +114,15 @@ def test_a_place_that_is_still_slow_when_it_is_measured_again_is_an_alarm_of_the
         assert store.count(Filter(campaign=("c (check)",))) == 1
 
 
+def test_another_site_with_the_new_version_that_is_not_slower_clears_the_engine(watched):
+    watched.add_nights(before={"engine": "0.9"}, elsewhere="there")
+    done, report = watched.round()
+    assert done.returncode == 4, done.stdout
+    assert "and there with it did not rise" in report
+
+
 def test_what_has_gone_by_when_the_place_is_measured_again_is_none(watched, monkeypatch):
+    watched.add_nights()
     check = rounds.check
 
     def gone_by(*arguments, **options):

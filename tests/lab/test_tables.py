@@ -125,7 +125,7 @@ def test_a_table_fits_its_width_and_loses_no_row(data):
 
 def test_names_are_cut_in_no_block_if_they_leave_room_for_what_is_told_of_them():
     columns = (Column("verdict", "verdict"), Column("workload", "workload"), Column("site", "site"))
-    columns += tuple(Column(f"c{n}", "a figure", "count") for n in range(6))
+    columns += tuple(Column(f"c{n}", "figure no", "count") for n in range(6))
     rows = tuple((verdict, "2 % of branches", "GLASGOW", *range(6)) for verdict in ("worse", "no difference"))
     told = writing.text(ResultTable("t", columns, rows))
     assert "\N{HORIZONTAL ELLIPSIS}" not in told
