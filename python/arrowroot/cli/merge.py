@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._errors import InvalidRequestError
+from arrowroot import InvalidRequestError
 from arrowroot._merging.merge import merged, request_of
 from arrowroot._merging.outputs import left_over
 from arrowroot._progress import Progress
