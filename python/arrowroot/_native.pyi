@@ -294,6 +294,9 @@ def may_have_types(schema: Any, types: Sequence[Sequence[tuple[str, str]]], *, i
     schema: an object with ``__arrow_c_schema__``. types: for each column, by paths of members; "" is itself.
     """
 
+def stored_name(name: str, *, in_tree: bool) -> str:
+    """Return the name under which other readers find a column."""
+
 @final
 class FileWriter:
     """A file being written. All methods may be called from any thread, and a signal ends the waiting of each."""

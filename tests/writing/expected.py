@@ -38,6 +38,12 @@ def stored_name(name: str) -> str:
     return "".join(reversed(out))
 
 
+def branch_name(name: str) -> str:
+    """A name as a branch of a tree has it: dots between two other characters stay."""
+    parts = name.split(".")
+    return ".".join(map(stored_name, parts)) if all(parts) else stored_name(name)
+
+
 def _looks_like_a_number(text: str, is_first: bool) -> bool:
     """True if a text begins as the number of a character that is not kept: ``x2e_``, or ``u00e9_``."""
     if number := re.match(r"x([2-7][0-9a-f])_", text):
@@ -168,8 +174,8 @@ def branches(table: pa.Table, schema: pa.Schema, others: Collection[str] = ()) -
     ended: list[Branch] = []
     for field in schema:
         values = stored_values(table.column(field.name))
-        for branch in _of_field(stored_name(field.name), field, values, 0):
-            (own if branch.name == stored_name(field.name) else ended).append(branch)
+        for branch in _of_field(branch_name(field.name), field, values, 0):
+            (own if branch.name == branch_name(field.name) else ended).append(branch)
     found = {branch.name: branch for branch in own}
     taken = {stored_name(name) for name in others}
     for branch in ended:

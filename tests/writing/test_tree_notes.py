@@ -113,7 +113,7 @@ def test_an_index_is_by_columns_of_any_name(tmp_path):
             tree.append({"a_x2e_b": EVENT, "px": PX})
         file["plain"] = {"run.n": RUN[::-1].copy(), "événement": EVENT[::-1].copy()}
     assert root.run(notes_with_root.find, tmp_path, path, complaints_but=()) == {
-        "names": ["run_x2e_n", "_u00e9_v_u00e9_nement"],
+        "names": ["run.n", "_u00e9_v_u00e9_nement"],
         "friend by index": list(PX[::-1]),
     }
     with ar.open(path) as file:

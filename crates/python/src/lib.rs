@@ -75,6 +75,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scan::PyBatch>()?;
     module.add_function(wrap_pyfunction!(writer::create_file, module)?)?;
     module.add_function(wrap_pyfunction!(writer::may_have_types, module)?)?;
+    module.add_function(wrap_pyfunction!(writer::stored_name, module)?)?;
     module.add_class::<writer::PyFileWriter>()?;
     module.add_class::<writer::PyTableWriter>()?;
     module.add_class::<merge::PyMerger>()?;

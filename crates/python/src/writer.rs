@@ -8,12 +8,13 @@ use arrow_schema::Schema;
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::format::tree::{Friend, UserInfo};
 use arrowroot::storage::{AccountedSink, Ledger, LocalSink};
+use arrowroot_arrow::stored;
 use arrowroot_writer::{
     Annotation, Baskets, ColumnCodec, ColumnLayout, Error, FileSettings, FileWriter, Flush, Format, Lists,
     NumberEncoding, Precision, ProjectedField, TableSettings, TableWriter, TreeNotes, ntuple, tree,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyMapping};
+use pyo3::types::{PyDict, PyList, PyMapping, PyString};
 
 use crate::ending::{let_go, note_file, without_lock};
 use crate::errors::{invalid, writing_to_python};
@@ -70,6 +71,14 @@ pub(crate) fn may_have_types(
 ) -> PyResult<Vec<bool>> {
     let (schema, check) = (schema_in(&schema)?, if in_tree { tree::check_types } else { ntuple::check_types });
     Ok(schema.fields().iter().zip(types).map(|(field, types)| check(field, types).is_ok()).collect())
+}
+
+/// The name that is stored for that of a column, in a tree or an RNTuple.
+#[pyfunction]
+#[pyo3(signature = (name, *, in_tree))]
+pub(crate) fn stored_name(name: &Bound<'_, PyString>, in_tree: bool) -> String {
+    let name = name.to_string_lossy();
+    if in_tree { stored::branch_name(&name) } else { stored::stored_name(&name) }
 }
 
 #[pyclass(name = "FileWriter", module = "arrowroot._native", frozen)]

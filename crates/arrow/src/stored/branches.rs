@@ -17,7 +17,7 @@
 //! A column that is written with a split level has objects of a class in place of structs (`objects.rs`), which `split.rs` makes
 //! branches of. Lists of numbers may be vectors, too, where they would have a counter.
 //!
-//! Names are those of [`stored_name`]. A name that another branch has gets a `_` behind it: a column's own name goes before
+//! Names are those of [`branch_name`]. A name that another branch has gets a `_` behind it: a column's own name goes before
 //! names with endings, and those go before counters.
 
 use std::collections::{HashMap, HashSet};
@@ -27,7 +27,7 @@ use arrowroot_format::column::DataType;
 use arrowroot_format::streamer::{MAX_TYPE_NAME_BYTES, Primitive};
 
 use super::error::{Result, StoreError};
-use super::names::{member_name, stored_name};
+use super::names::{branch_name, member_name, stored_name};
 use super::objects::{CppType, MAX_DIMS, Maps, Member, Naming, ObjectClass, Value};
 use super::split::{ElementBranch, Splitting};
 
@@ -193,6 +193,7 @@ pub enum BranchForm {
 pub fn plan_branches(columns: &[BranchColumn<'_>]) -> Result<Vec<PlannedBranch>> {
     let mut seen = HashSet::with_capacity(columns.len());
     let mut drafts = Vec::new();
+    let mut own_names = Vec::with_capacity(columns.len());
     let mut name_bytes = 0;
     for (index, column) in columns.iter().enumerate() {
         if !seen.insert(column.name) {
@@ -209,11 +210,17 @@ pub fn plan_branches(columns: &[BranchColumn<'_>]) -> Result<Vec<PlannedBranch>>
             is_member: false,
             maps: if column.objects.is_none() { column.maps } else { Maps::Listed },
         };
-        walk.visit(&stored_name(column.name), column.data_type)?;
+        let own = own_name(column);
+        walk.visit(&own, column.data_type)?;
+        own_names.push(own);
     }
-    let own: Vec<String> = columns.iter().map(|column| stored_name(column.name)).collect();
-    let names = names_of(&own, &drafts);
+    let names = names_of(&own_names, &drafts);
     with_counters(columns, drafts, names, &mut name_bytes)
+}
+
+/// The name of a column's own branch. That of objects has no dots, with which ROOT names the branches of their members.
+fn own_name(column: &BranchColumn<'_>) -> String {
+    if column.objects.is_some() { stored_name(column.name) } else { branch_name(column.name) }
 }
 
 /// Names repeat those of the structs around: a few bytes in a record of a schema could stand for any number of them.
@@ -538,7 +545,7 @@ fn with_counters(
                             branches.len() - 1
                         })
                     } else {
-                        let name = shared.map_or_else(|| format!("n{name}"), stored_name);
+                        let name = shared.map_or_else(|| format!("n{name}"), branch_name);
                         branches.push(PlannedBranch {
                             name: free_name(name, &mut taken),
                             column: draft.owner,

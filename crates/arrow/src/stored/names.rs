@@ -4,7 +4,7 @@
 //! members of classes may all be called. Any other character stands there as its number in hexadecimal: `jet.pt` is stored
 //! as `jet_x2e_pt`, `é` and control characters as `_u00e9_` and `_u000a_`. So does a digit at the beginning (`2nd` is
 //! `_x32_nd`), and a `_` with which something begins that looks like such a number; triggers as `EF_xe40_noMu` do not.
-//! The empty name is `_x_`.
+//! The empty name is `_x_`. A branch keeps the dots between such names, as many trees have them (`jet.pt`): [`branch_name`].
 
 /// The name of nothing.
 const EMPTY: &str = "_x_";
@@ -31,6 +31,15 @@ pub fn stored_name(name: &str) -> String {
         reversed.push(part);
     }
     reversed.into_iter().rev().collect()
+}
+
+/// The name that is stored for a branch of a tree: as [`stored_name`], but `jet.pt` stays. A dot at an end stands for something
+/// else in ROOT (`TTree::Bronch`), and so may two in a row.
+pub fn branch_name(name: &str) -> String {
+    if name.split('.').any(str::is_empty) {
+        return stored_name(name);
+    }
+    name.split('.').map(stored_name).collect::<Vec<_>>().join(".")
 }
 
 /// The name of which [`stored_name`] made this one. Names that it would not have made are their own.
@@ -137,6 +146,23 @@ mod tests {
     }
 
     #[test]
+    fn branches_keep_dots_between_names() {
+        for (name, stored) in [
+            ("jet.pt", "jet.pt"),
+            ("a.b.c d", "a.b.c_x20_d"),
+            ("a.2nd", "a._x32_nd"),
+            ("a_x2e_b", "a_x5f_x2e_b"),
+            ("a_x2e_b.c", "a_x5f_x2e_b.c"),
+            ("jet.", "jet_x2e_"),
+            (".jet", "_x2e_jet"),
+            ("a..b", "a_x2e__x2e_b"),
+            ("", "_x_"),
+        ] {
+            assert_eq!(branch_name(name), stored, "{name:?}");
+        }
+    }
+
+    #[test]
     fn names_of_others_are_their_own() {
         for name in ["a_x02e_b", "jet.pt", "a_x31_", "é", "_xe9_", "_ud800_", "_u110000_", "_x5f_"] {
             assert_eq!(original_name(name), name);
@@ -162,6 +188,11 @@ mod tests {
             prop_assert!(stored.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()), "{}", stored);
             prop_assert!(!stored.is_empty() && !stored.as_bytes()[0].is_ascii_digit());
             prop_assert_eq!(original_name(&stored), name);
+        }
+
+        #[test]
+        fn no_two_branches_have_one_name(one in any_name(), other in any_name()) {
+            prop_assert!(one == other || branch_name(&one) != branch_name(&other));
         }
 
         #[test]

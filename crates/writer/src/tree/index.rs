@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_schema::Schema;
 use arrowroot_arrow::Stored;
-use arrowroot_arrow::stored::stored_name;
+use arrowroot_arrow::stored::branch_name;
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::tree::RecordedIndex;
 
@@ -79,8 +79,8 @@ impl IndexValues {
     pub(super) fn record(&self) -> Result<RecordedIndex> {
         let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         // They are expressions, of names of branches.
-        let minor = self.minor.as_ref().map_or_else(|| NO_EXPRESSION.to_owned(), |(name, _)| stored_name(name));
-        Ok(RecordedIndex::made(&stored_name(&self.major.0), &minor, &values)?)
+        let minor = self.minor.as_ref().map_or_else(|| NO_EXPRESSION.to_owned(), |(name, _)| branch_name(name));
+        Ok(RecordedIndex::made(&branch_name(&self.major.0), &minor, &values)?)
     }
 }
 
