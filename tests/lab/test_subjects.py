@@ -7,13 +7,14 @@ import pytest
 
 import arrowroot
 from arrowroot_lab.campaign.matrix import cases
+from arrowroot_lab.campaign.model import EngineChoice
 from arrowroot_lab.campaign.read import read
 from arrowroot_lab.cli import main
 from arrowroot_lab.documents import Outcome, decode
-from arrowroot_lab.errors import RequestError
+from arrowroot_lab.errors import LabError, RequestError
 from arrowroot_lab.running import planning
 from arrowroot_lab.running.cluster import Errand, WorkerStore, measure_there
-from arrowroot_lab.running.subjects import Preparation
+from arrowroot_lab.running.subjects import Engines, Preparation
 from arrowroot_lab.runs import new_run
 from arrowroot_lab.storages.local import Local
 from tests.lab.running import LOCAL, engine, run
@@ -67,6 +68,21 @@ def test_lists_of_entries_are_those_of_their_dataset_and_workload_whatever_the_n
         numbers = [int(word) for word in Path(one.job["entries"]).read_text().split()]
         assert len(numbers) == one.found.identity.n_entries / 2
         assert numbers[-1] < one.found.identity.n_entries
+
+
+def test_an_engine_that_cannot_be_built_is_tried_once_and_named_in_each_of_its_cases(monkeypatch, tmp_path):
+    tried = []
+
+    def fails(chosen, **_):
+        tried.append(chosen.called())
+        raise LabError("it does not compile")
+
+    monkeypatch.setattr("arrowroot_lab.running.subjects.environment", fails)
+    engines = Engines(lambda *_: None, tmp_path)
+    for version, asked in (("1", engines.versions), ("1", engines.command), ("2", engines.identified)) * 2:
+        with pytest.raises(LabError, match="it does not compile"):
+            asked(EngineChoice("uproot", version))
+    assert tried == ["uproot@1", "uproot@2"]
 
 
 @pytest.mark.usefixtures("undisturbed")

@@ -74,7 +74,7 @@ class Engines:
     #: The repository of commits; None: the one that the current directory or this package is in.
     checkout: Path | None = None
     _answers: dict[str, Answer | LabError] = field(default_factory=dict)
-    _environments: dict[str, Environment] = field(default_factory=dict)
+    _environments: dict[str, Environment | LabError] = field(default_factory=dict)
 
     def command(self, chosen: EngineChoice) -> list[str]:
         """Return what starts an engine; its environment is built first if a version of it is asked for."""
@@ -95,14 +95,21 @@ class Engines:
         name = chosen.called()
         if name not in self._environments:
             self._environments[name] = self._made(chosen)
-        return self._environments[name]
+        made = self._environments[name]
+        if isinstance(made, LabError):
+            raise made
+        return made
 
-    def _made(self, chosen: EngineChoice) -> Environment:
-        return environment(
-            chosen,
-            checkout=self.checkout,
-            tell=lambda text: self.tell("waiting", chosen.called(), text),
-        )
+    def _made(self, chosen: EngineChoice) -> Environment | LabError:
+        """Return the environment, or why there is none: a build takes minutes, and fails alike for each case."""
+        try:
+            return environment(
+                chosen,
+                checkout=self.checkout,
+                tell=lambda text: self.tell("waiting", chosen.called(), text),
+            )
+        except LabError as error:
+            return error
 
     def identified(self, chosen: EngineChoice) -> Answer:
         """Return what an engine says of itself. Raises: SkippedError if it is not here; LabError if it is broken."""
