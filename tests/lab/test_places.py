@@ -6,7 +6,7 @@ import json
 import re
 import uuid
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -20,9 +20,7 @@ from arrowroot_lab.running import checking, sampling
 from arrowroot_lab.statistics import rises
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.watching.alarms import Fault, PlaceState
-from arrowroot_lab.watching.choosing import Chosen
 from arrowroot_lab.watching.rounds import Watch
-from arrowroot_lab.watching.sites import sites
 from arrowroot_servers import Nginx, Relay
 from tests.command import run_here
 from tests.lab import hubs, planted_places
@@ -211,73 +209,18 @@ def test_the_overview_begins_with_the_places_that_are_ill(database, monkeypatch)
     assert max(map(len, lines)) <= 80
     evidence = "as before: round trip, bytes a second, requests, bytes, control kernel"
     assert " ".join(done.stdout.split()).count(evidence) == 3
-    table = [line.split() for line in lines[lines.index("Sites") + 2 :][:6]]
-    assert table[0] == ["site", "state", "root", "davs", "newest", "missed", "failed"]
-    assert [row[0] for row in table[2:]] == ["RAL", "CERN", "FNAL", "GLASGOW"]
-    assert float(table[2][3]) == pytest.approx(2, rel=0.05)
-    assert (table[3][1:4], float(table[3][5])) == (["more", "CPU", "time"], pytest.approx(1.15, rel=0.03))
-    assert table[5][1:] == ["silent", "-", "-", "5", "days", "4", "0"]
-
-
-def all_sites(figures, hours=10, **failed):
-    """The table of sites as of so many hours after the last night began: rows by site."""
-    at = hubs.FIRST_NIGHT + timedelta(days=29, hours=hours)
-    told = sites(Chosen.all_of(figures), at, {(site, "davs"): n for site, n in failed.items()})
-    return told, {row["site"]: row for row in told.table.records()}
-
-
-def test_sites_of_many_storages_share_a_column_for_those_of_one_site_alone():
-    hub = hubs.Hub(
-        sites=tuple(f"S{at}" for at in range(8)), faults=(hubs.Fault("storage", "S3", 20, 1.0, "davs"),)
-    )
-    figures = [
-        one._replace(storage=f"SE of {one.site}") if one.storage == "davs" else one for one in hub.figures()
-    ]
-    told, rows = all_sites(figures)
-    assert [column.title for column in told.table.columns[2:4]] == ["root", "other storages"]
-    assert rows["S3"]["other storages"] == pytest.approx(2, rel=0.05)
-    assert next(iter(rows)) == "S3"
-
-
-def test_what_rose_alone_has_a_column_that_says_so():
-    figures = [
-        one._replace(wall_ns=1.5 * one.wall_ns)
-        if (one.site, one.case) == ("B", "all") and one.created_at > "2026-10-20"
-        else one
-        for one in hubs.Hub(sites=("A", "B")).figures()
-    ]
-    told, rows = all_sites(figures)
-    assert [one.place for one in told.alarms] == ["B, case all"]
-    assert told.table.columns[4].title == "case all"
-    assert rows["B"]["case all"] == pytest.approx(1.5, rel=0.05)
-    looks = {(row, key): cell.look for (row, key), cell in told.cells.items() if cell.look == "bad"}
-    assert looks.keys() == {(0, "state"), (0, "case all")}
-
-
-def test_the_level_of_a_rise_that_is_long_is_over_the_nights_before_it():
-    hub = hubs.Hub(sites=("A", "B"), faults=(hubs.Fault("storage", "A", 12, 1.0, "davs"),))
-    _, rows = all_sites(hub.figures())
-    assert rows["A"]["storage davs"] == pytest.approx(2, rel=0.05)
-
-
-def test_a_single_site_is_measured_by_hand_perhaps_and_is_not_called_silent():
-    figures = [
-        one
-        for one in hubs.Hub(sites=("A",)).figures()
-        if one.storage == "root" or one.created_at < "2026-10-20"
-    ]
-    told, rows = all_sites(figures, hours=200)
-    assert told.alarms == []
-    assert (rows["A"]["state"], told.is_deaf) == ("late", False)
-
-
-def test_a_site_that_fails_or_is_late_says_so():
-    told, rows = all_sites(hubs.Hub(sites=("A", "B")).figures(), A=2)
-    assert (rows["A"]["state"], rows["A"]["n_failed"]) == ("failing", 2)
-    assert rows["A"]["storage davs"].endswith(", 2 failed")
-    assert (told.alarms, rows["B"]["state"]) == ([], "ok")
-    _, rows = all_sites(hubs.Hub(sites=("A", "B")).figures(), hours=40)
-    assert (rows["B"]["state"], rows["B"]["n_missed"]) == ("late", 1)
+    table = [re.split(r"\s{2,}", line) for line in lines[lines.index("Sites") + 2 :][:13]]
+    assert table[0] == ["site", "state", "2 % of branches", "10 % of entries", "all"]
+    assert [row[0] for row in table[2:6]] == ["RAL", "CERN", "FNAL", "GLASGOW"]
+    for cell in table[2][2:]:
+        name, level = cell.rsplit(" ", 1)
+        assert (name, float(level)) == ("\N{BALLOT X} davs", pytest.approx(2, rel=0.05))
+    name, level = table[3][4].rsplit(" ", 1)
+    assert (table[3][1], name) == ("more CPU time", "\N{BALLOT X} all CPU")
+    assert float(level) == pytest.approx(1.15, rel=0.03)
+    assert table[5][1:] == ["silent", "-", "-", "-"]
+    assert table[7] == ["site", "state", "newest", "missed", "failed"]
+    assert table[12] == ["GLASGOW", "silent", "5 days", "4", "0"]
 
 
 def test_a_silent_site_is_not_recommended_and_ages_are_told(database, monkeypatch):

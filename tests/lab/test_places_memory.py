@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from xml.etree import ElementTree as ET
 
@@ -77,9 +78,10 @@ def test_the_overview_and_the_pages_say_where_memory_grew(database, tmp_path):
         "more memory",
         "ok",
     )
-    what, level = rows["A"]["storage davs"].split()
-    assert (what, float(level)) == ("memory", pytest.approx(1.4, rel=0.02))
-    assert rows["B"]["case nanoaod / 2 % of branches / auto"].startswith("memory 1.2")
+    for site, more in (("A", 1.4), ("B", 1.2)):
+        level = re.match(r"(davs|root \(XRootD\)) memory ([\d.]+) ", rows[site]["test 2 % of branches"])[2]
+        assert float(level) == pytest.approx(more, rel=0.03)
+    assert re.match(r"(davs|root \(XRootD\)) [\d.]+ ", rows["B"]["test all"])
     (lead, *_) = (href for tag, href in page.links if tag == "a" and "explore.html#" in href)
     assert "y=peak_rss_bytes" in lead
 

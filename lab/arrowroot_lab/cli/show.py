@@ -72,7 +72,7 @@ def _check(options: argparse.Namespace) -> None:
             raise RequestError(f"{told[0]}: --document is shown as it is")
 
 
-def _overview(store: Store, where: Filter) -> list[ResultTable]:
+def _overview(store: Store, where: Filter, *, is_for_programs: bool) -> list[ResultTable]:
     """Return which places got slower, or are silent: what is to be read first; all sites; and what is new."""
     from arrowroot_lab.watching import telling_places
     from arrowroot_lab.watching.choosing import Chosen
@@ -81,12 +81,18 @@ def _overview(store: Store, where: Filter) -> list[ResultTable]:
 
     at = datetime.now(timezone.utc)
     found = overview(store, where, at=at)
-    told = sites(Chosen.of(store, where, at), at, found.n_failed)
+    told = sites(Chosen.of(store, where, at), at, found.failing)
     n_sites = len(told.table.rows)
     ill = telling_places.table(with_evidence(told.alarms, store), n_sites)
     if told.to_watch:
         ill = replace(ill, notes=(*ill.notes, f"No alarm yet, but high: {'; '.join(told.to_watch)}."))
-    return [ill, *([told.table] if n_sites > 1 else []), *found.tables()]
+    if told.silent_tests:
+        ill = replace(
+            ill, notes=(*ill.notes, f"Silent, though the site is not: {'; '.join(told.silent_tests)}.")
+        )
+    # Programs take numbers.
+    of_sites = [told.table, told.parts_table] if is_for_programs else [told.text_table]
+    return [ill, *(of_sites if n_sites > 1 else []), *found.tables()]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -99,7 +105,8 @@ def run(options: argparse.Namespace) -> int:
         if options.result:
             tables = report(store.result(options.result), store.place)
         elif options.overview:
-            tables = _overview(store, asking.filter_from(options, store))
+            where = asking.filter_from(options, store)
+            tables = _overview(store, where, is_for_programs=options.json or options.csv)
         elif options.matrix:
             where = asking.filter_from(options, store)
             tables = [

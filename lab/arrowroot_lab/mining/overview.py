@@ -44,8 +44,8 @@ class Overview:
     old: ResultTable
     #: All that ``changed`` was chosen from, in its order; it is not in ``tables``.
     compared: tuple[Compared, ...] = ()
-    #: By site and storage, how many of the newest results are in ``failed``.
-    n_failed: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    #: The UUIDs of the results in ``failed``, with their sites.
+    failing: Mapping[str, str] = field(default_factory=dict)
 
     def tables(self) -> list[ResultTable]:
         """All of them, in the order in which they are to be read."""
@@ -90,7 +90,7 @@ def _overview(
         changed[0],
         _old(f"Not measured for {old_days} days", old, at),
         tuple(changed[1]),
-        Counter((one.site, one.storage) for one in failed),
+        {one.uuid: one.site for one in failed},
     )
 
 

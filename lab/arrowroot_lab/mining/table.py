@@ -15,7 +15,8 @@ class Column:
     #: For people.
     title: str
     #: How a value is shown: "text", "key" (its beginning), "time" (ns), "bytes", "count", "ratio", "share", "rate" (per
-    #: second), "age" (s), "date", "day"; see format.py. Text in a column of numbers stays as it is: *failed*.
+    #: second), "age" (s), "date", "day", "cell" (some words that are never cut, below a title of several lines); see
+    #: format.py. Text in a column of numbers stays as it is: *failed*.
     form: str = "text"
 
 

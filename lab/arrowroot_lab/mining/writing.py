@@ -29,7 +29,7 @@ _MOST_OF_NAMES = 0.75
 #: How texts begin that spreadsheets take for formulas; with white space before, in some.
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_LEFT = ("text", "key", "date", "day")
+_LEFT = ("text", "key", "date", "day", "cell")
 
 
 def text(table: ResultTable, width: int = WIDTH) -> str:
@@ -44,10 +44,13 @@ def text(table: ResultTable, width: int = WIDTH) -> str:
     parts = ["\n".join(textwrap.wrap(clean(table.title), width))] if table.title else []
     for block, widths in _blocks([*cells, titles], forms, width) if cells else ():
         chosen = [forms[place] for place in block]
-        lines = [_line([row[place] for place in block], widths, chosen) for row in (titles, *cells)]
+        heads = _heads([titles[place] for place in block], widths, chosen)
+        lines = [_line(head, widths, chosen) for head in heads]
+        lines.append((" " * _GAP).join("-" * one for one in widths))
         if forms == ["text", "text"]:  # keys and values: a command is nothing if its end is cut off
-            lines[1:] = [line for key, value in cells for line in _wrapped(key, value, widths)]
-        lines.insert(1, (" " * _GAP).join("-" * one for one in widths))
+            lines += [line for key, value in cells for line in _wrapped(key, value, widths)]
+        else:
+            lines += [_line([row[place] for place in block], widths, chosen) for row in cells]
         parts.append("\n".join(lines))
     if not cells:
         parts.append("nothing")
@@ -155,9 +158,31 @@ def _cells(table: ResultTable) -> list[list[str]]:
     return [*map(list, zip(*told, strict=True))]
 
 
+def _title_width(title: str, form: str) -> int:
+    """What a title needs in its widest line."""
+    if form != "cell":
+        return len(title)
+    return max(map(len, textwrap.wrap(title, _LEAST) or [""]))
+
+
+def _heads(titles: list[str], widths: list[int], forms: list[str]) -> list[list[str]]:
+    """The lines of the titles, which end above the cells."""
+    told = [
+        textwrap.wrap(title, wide) or [""] if form == "cell" else [title]
+        for title, wide, form in zip(titles, widths, forms, strict=True)
+    ]
+    n_lines = max(map(len, told), default=1)
+    padded = [[""] * (n_lines - len(lines)) + lines for lines in told]
+    return [*map(list, zip(*padded, strict=True))]
+
+
 def _blocks(rows: list[list[str]], forms: list[str], width: int) -> list[tuple[list[int], list[int]]]:
     """Which columns stand beside each other, and how wide each is."""
-    wanted = [max(len(row[place]) for row in rows) for place in range(len(forms))]
+    *cells, titles = rows
+    wanted = [
+        max([len(row[place]) for row in cells] + [_title_width(titles[place], form)])
+        for place, form in enumerate(forms)
+    ]
     least = [min(wide, _LEAST) if form == "text" else wide for wide, form in zip(wanted, forms, strict=True)]
     head = next((place for place, form in enumerate(forms) if form not in ("text", "key")), len(forms)) or 1
     if _total(wanted[:head]) <= _MOST_OF_NAMES * width:

@@ -16,6 +16,7 @@ from arrowroot_lab.mining.format import age_s, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from arrowroot_lab.mining.table import ResultTable
 
@@ -52,6 +53,10 @@ class Linked:
     links: Mapping[tuple[int, str], str] = field(default_factory=dict)
     #: The same -> ``good``, ``watch`` or ``bad``: what no word of ``_WORDS`` says.
     looks: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    #: The same -> what is told below the value, smaller: a text, and a date, of which the age is told.
+    more: Mapping[tuple[int, str], tuple[str, str]] = field(default_factory=dict)
+    #: The moment to which ages are counted; None: now.
+    at: datetime | None = None
 
     @property
     def is_long(self) -> bool:
@@ -93,7 +98,7 @@ def table_html(linked: Linked, root: str, *, has_caption: bool = True) -> Markup
         parts.append("<tr>")
         for column, value in zip(table.columns, row, strict=True):
             at = place, column.key
-            parts.append(_cell(value, column.form, linked.links.get(at), linked.looks.get(at, ""), root))
+            parts.append(_cell(linked, at, value, column.form, root))
         parts.append("</tr>")
     if not table.rows:
         parts.append(f'<tr><td colspan="{max(len(table.columns), 1)}">none</td></tr>')
@@ -101,9 +106,10 @@ def table_html(linked: Linked, root: str, *, has_caption: bool = True) -> Markup
     return Markup("".join(parts + notes))  # noqa: S704 - all that came from outside is escaped above
 
 
-def _cell(value: Any, form: str, href: str | None, look: str, root: str) -> str:
+def _cell(linked: Linked, at: tuple[int, str], value: Any, form: str, root: str) -> str:
     whole = plain(shown(value, form))
-    look = look or (_WORDS.get(whole, "") if form == "text" else "")
+    href, below = linked.links.get(at), linked.more.get(at)
+    look = linked.looks.get(at) or (_WORDS.get(whole, "") if form == "text" else "")
     text: str = escape(whole)
     if value is not None and not isinstance(value, str):
         text = f'<data value="{value!r}"{" data-age" if form == "age" else ""}>{text}</data>'
@@ -111,13 +117,18 @@ def _cell(value: Any, form: str, href: str | None, look: str, root: str) -> str:
         text = f'<span aria-hidden="true">{_SIGNS[look]} </span>{text}'
     if href:
         text = f'<a href="{escape(root + href)}">{text}</a>'
-    if len(whole) > _LONG and form not in _NUMBERS:
+    if below:
+        told, date = below
+        old = f'<time datetime="{escape(date)}" data-age>{shown(age_s(date, linked.at), "age")}</time>'
+        text += f' <span class="more">{escape(plain(told))}{"; " if told else ""}{old}</span>'
+    if len(whole) > _LONG and form not in (*_NUMBERS, "cell"):
         look = f"{look} long".strip()
     return f"<td{_look(form, look)}>{text}</td>"
 
 
 def _look(form: str, look: str) -> str:
-    look = f"number {look}".rstrip() if form in _NUMBERS else look
+    kind = "number" if form in _NUMBERS else "cell" if form == "cell" else ""
+    look = f"{kind} {look}".strip()
     return f' class="{look}"' if look else ""
 
 

@@ -21,7 +21,7 @@ from arrowroot_lab.mining.format import shown
 from arrowroot_lab.mining.metrics import METRICS
 from arrowroot_lab.mining.results import label, natural
 from arrowroot_lab.mining.table import Column
-from arrowroot_lab.watching.sites import PREFIXES, level_of
+from arrowroot_lab.watching.levels import PREFIXES, level_of
 
 from .snapshot import Facts, Snapshot, axes, has_time, why_no_time
 
@@ -90,7 +90,7 @@ def level_matrix(
                 of_test.setdefault(test, []).append(at)
         sites += [history.site] if of_test else []
         for test, rows in of_test.items():
-            ratio, metric, is_risen = level_of(history, rows)
+            ratio, metric, is_risen, _ = level_of(history, rows)
             told = METRICS[metric].title
             cells[history.site, test] = (
                 Cell(None, "silent")

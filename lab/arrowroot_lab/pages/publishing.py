@@ -24,7 +24,8 @@ from arrowroot_lab.statistics import Verdict
 from arrowroot_lab.watching import telling_places
 from arrowroot_lab.watching.choosing import Chosen
 from arrowroot_lab.watching.evidence import with_evidence
-from arrowroot_lab.watching.sites import TO_WATCH, SiteCell, sites
+from arrowroot_lab.watching.levels import TO_WATCH
+from arrowroot_lab.watching.sites import MOST_SITES, SiteCell, sites
 
 from . import pictures
 from .exploring import explored
@@ -65,8 +66,6 @@ if TYPE_CHECKING:
 FIRST = "index.html"
 #: Pairs are looked for in what so many of the newest commands have measured of a campaign.
 N_RUNS = 5
-#: Of more sites those that are well are folded.
-MOST_SITES = 15
 #: So many pictures of a campaign by site are seen at once, on its page and on the first one.
 N_BY_SITE = 2
 #: What pictures by site may take of a campaign's page, in characters: it has a megabyte at most.
@@ -139,7 +138,7 @@ class _Site:
         #: The series with change points; filled while they are written.
         self.histories: list[History] = []
         self.found = overview_of(snapshot.store, snapshot.summaries, at=snapshot.at)
-        self.places = sites(Chosen.all_of(snapshot.figures), snapshot.at, self.found.n_failed)
+        self.places = sites(Chosen.all_of(snapshot.figures), snapshot.at, self.found.failing)
         #: None if no site is heard of: then no place is to blame.
         alarms = [] if self.places.is_deaf else with_evidence(self.places.alarms, snapshot.store)
         self.ills = ills_of(alarms, snapshot.summaries)
@@ -247,7 +246,11 @@ class _Site:
             links = {at: page for at, cell in own.items() if cell.uuid and (page := self._page_of(cell))}
             looks = {at: cell.look for at, cell in own.items() if cell.look}
             notes = table.notes if end == n else ()
-            found.append(Linked(replace(table, rows=table.rows[begin:end], notes=notes), name, links, looks))
+            more = {at: (cell.more, cell.newest) for at, cell in own.items() if cell.newest}
+            rows = table.rows[begin:end]
+            found.append(
+                Linked(replace(table, rows=rows, notes=notes), name, links, looks, more, self.snapshot.at)
+            )
         return found
 
     def _page_of(self, cell: SiteCell) -> str | None:

@@ -402,15 +402,11 @@ def _silent(history: SiteHistory, at: datetime) -> list[PlaceAlarm]:
         return [_quiet(history, history.site, last, f"nothing since {last[:16].replace('T', ' ')}; {every}")]
     found = []
     for storage in history.storages():
-        is_there = [any(results) for results in zip(*history.of_storage(storage), strict=True)]
-        rounds = [column for column, is_one in enumerate(is_there) if is_one]
-        n_missed = len(history.rounds) - 1 - rounds[-1]
-        # Not all that is measured is measured in each round.
-        gaps = [after - before for before, after in pairwise(rounds)]
-        if gaps and n_missed >= N_MISSED * statistics.median(gaps):
-            why = f"not in the last {n_missed} rounds of the site; {every}"
-            place = f"{history.site}, storage {storage}"
-            found.append(_quiet(history, place, history.rounds[rounds[-1]], why, (storage,)))
+        rounds, is_quiet = quiet_rounds(history.of_storage(storage))
+        if is_quiet:
+            why = f"not in the last {rounds} rounds of the site; {every}"
+            last = history.rounds[len(history.rounds) - 1 - rounds]
+            found.append(_quiet(history, f"{history.site}, storage {storage}", last, why, (storage,)))
     return found
 
 
@@ -420,6 +416,19 @@ def _quiet(
     return PlaceAlarm(
         PlaceState.SILENT, place, (history.site,), since=last, seen=last, evidence=(why,), storages=storages
     )
+
+
+def quiet_rounds(results: Sequence[Sequence[Figure | None]]) -> tuple[int, bool]:
+    """Return in how many of a site's last rounds some of its series were not measured, and if these are silent.
+
+    results: of the series, by row and round
+    """
+    is_there = [any(of_round) for of_round in zip(*results, strict=True)]
+    rounds = [column for column, is_one in enumerate(is_there) if is_one]
+    n_missed = len(is_there) - 1 - rounds[-1]
+    # Not all that is measured is measured in each round.
+    gaps = [after - before for before, after in pairwise(rounds)]
+    return n_missed, bool(gaps) and n_missed >= N_MISSED * statistics.median(gaps)
 
 
 def missed_rounds(history: SiteHistory, at: datetime) -> int | None:

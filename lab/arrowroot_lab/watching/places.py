@@ -66,6 +66,9 @@ class Figure(NamedTuple):
     n_cores: int = 1
     #: Of the process, resident; None: none is counted.
     peak_rss_bytes: float | None = None
+    #: Coarser names of what was measured: ``case`` has all of it.
+    workload: str = ""
+    campaign: str = ""
 
 
 class Group(NamedTuple):
@@ -191,9 +194,32 @@ class SiteHistory:
             if isinstance(one.group, Group)
         ]
 
-    def level(self, rows: Sequence[int], metric: str, n_rounds: int = WINDOW) -> float | None:
-        """Return the median of the last rounds of some series over their usual level; None: too few rounds."""
+    def level(
+        self, rows: Sequence[int], metric: str, n_rounds: int = WINDOW, end: int | None = None
+    ) -> float | None:
+        """Return the median of the last rounds of some series over their usual level; None: too few rounds.
+
+        end: the round behind the last one; None: that behind the site's last one
+        """
         logs = self._logs[metric]
+        end = len(self.rounds) if end is None else end
+        own = list(rows)
+        last = middles(logs[own, max(end - n_rounds, 0) : end], axis=1)
+        over = last - self._usual_until(metric, end)[own]
+        told = over[np.isfinite(over)]
+        return math.exp(float(np.median(told))) if len(told) else None
+
+    def end_of(self, rows: Sequence[int]) -> int:
+        """Return the round behind the last one in which one of some series was measured."""
+        return 1 + max(
+            column for at in rows for column, one in enumerate(self.results[at]) if one is not None
+        )
+
+    def _usual_until(self, metric: str, end: int) -> Array:
+        """The usual level of each series, before the last rounds that end there; NaN: too few rounds tell it."""
+        if (known := self._usual.get((metric, end))) is not None:
+            return known
+        logs = self._logs[metric][:, :end]
         usual = np.isfinite(logs)
         usual[:, -WINDOW:] = False
         for one in self.rises:
@@ -202,9 +228,12 @@ class SiteHistory:
         usual &= usual[:, ::-1].cumsum(axis=1)[:, ::-1] <= MOST_ROUNDS
         before = middles(np.where(usual, logs, np.nan), axis=1)
         before[usual.sum(axis=1) < LEAST_ROUNDS] = np.nan
-        over = (middles(logs[:, -n_rounds:], axis=1) - before)[list(rows)]
-        told = over[np.isfinite(over)]
-        return math.exp(float(np.median(told))) if len(told) else None
+        self._usual[metric, end] = before
+        return before
+
+    @cached_property
+    def _usual(self) -> dict[tuple[str, int], Array]:
+        return {}
 
     @cached_property
     def _logs(self) -> dict[str, Array]:

@@ -44,7 +44,7 @@ def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
     for row in rows:
         (
             _, uuid, site, storage, storage_kind, dataset, layout, workload, strategy, engine, version, node, run,
-            created_at, wall_ns, cpu_ns, cpu_minimum_ns, control_ns, model, n_cores, peak_rss_bytes, _,
+            created_at, wall_ns, cpu_ns, cpu_minimum_ns, control_ns, model, n_cores, peak_rss_bytes, campaign,
         ) = row  # fmt: skip
         if storage_kind == VIRTUAL:
             continue
@@ -56,7 +56,7 @@ def site_results(store: Store, where: Filter, at: datetime) -> Iterator[Figure]:
             cases[asked] = case
         yield Figure(
             uuid, site, storage, case, engine, version, run, created_at, walls.get(uuid, wall_ns) if node else wall_ns,
-            cpu_minimum_ns if node else cpu_ns, control_ns, model, n_cores, peak_rss_bytes,
+            cpu_minimum_ns if node else cpu_ns, control_ns, model, n_cores, peak_rss_bytes, workload, campaign,
         )  # fmt: skip
 
 

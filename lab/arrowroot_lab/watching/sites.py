@@ -1,19 +1,20 @@
-"""The sites beside each other: which is ill, the level of each of its tests, its age by its own rhythm, failures."""
+"""The sites beside each other: which is ill; each of its tests with its level, its age by its own rhythm, failures."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot_lab.mining import Column, ResultTable
-from arrowroot_lab.mining.format import age_s, shown
+from arrowroot_lab.mining.format import age, age_s, shown
 from arrowroot_lab.mining.results import natural
 
 from .alarms import PlaceState, alarms_of, missed_rounds
 from .choosing import Series
-from .places import METRICS, histories
+from .levels import level_of
+from .places import histories
+from .site_tests import tests_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -22,16 +23,22 @@ if TYPE_CHECKING:
     from .alarms import PlaceAlarm
     from .choosing import Chosen
     from .places import SiteHistory
+    from .site_tests import SiteTest
 
-#: A level that nobody has called an alarm yet is worth a look from here on.
-TO_WATCH = 1.2
-#: The last round alone is worth a look from here on: one is slow by chance.
-_LAST_TO_WATCH = 1.5
-#: So many storages have a column each; of more those of one site alone share the last column.
-_MOST_STORAGES = 6
-_STORAGE, _OTHERS = "storage ", "other storages"
-#: Before a level that is not of the wall time.
-PREFIXES = dict(zip(METRICS, ("", "CPU ", "memory "), strict=True))
+#: Of more sites those that are well are folded.
+MOST_SITES = 15
+_TEST = "test "
+#: In a terminal, before what is ill and what is worth a look.
+_SIGNS = {"bad": "\N{BALLOT X} ", "watch": "! "}
+_NOTE = (
+    "A level is the median of the last three rounds, of what rose alone that of all since, over the usual one, the "
+    "median of the 30 rounds before. Of several storages the worst is named first; CPU, memory: of these, where they "
+    "alone rose; last: the last round alone, where it stands out; missed: rounds, by the site's own rhythm; silent: "
+    "two rounds of its own were missed."
+)
+_OF_TERMINALS = (
+    " all: at all storages of the site; an age beside a level: the site was measured since, and that was not."
+)
 
 
 class SiteCell(NamedTuple):
@@ -42,6 +49,9 @@ class SiteCell(NamedTuple):
     look: str = ""
     #: The newest result that it tells of.
     uuid: str | None = None
+    #: What is told below it: the other storages, and the date of the newest result.
+    more: str = ""
+    newest: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,14 +65,18 @@ class Sites:
     cells: Mapping[tuple[int, str], SiteCell]
     #: Levels that stand out without an alarm: sentences.
     to_watch: list[str]
+    #: Tests that are silent at a site that is heard of: sentences.
+    silent_tests: list[str]
     histories: list[SiteHistory]
+    #: By column and site.
+    tests: Mapping[str, Mapping[str, SiteTest]]
 
     @property
     def highest(self) -> list[str]:
         """The newest results of the levels that stand out without an alarm, the highest first."""
-        found = [cell for cell in self.cells.values() if cell.look == "watch" and cell.uuid]
-        found.sort(key=lambda cell: cell.value if isinstance(cell.value, float) else 0.0, reverse=True)
-        return [cell.uuid for cell in found if cell.uuid]
+        found = [one.parts[0] for row in self.tests.values() for one in row.values() if one.look == "watch"]
+        found.sort(key=lambda part: part.level.last or part.level.ratio or 0.0, reverse=True)
+        return [part.newest.uuid for part in found]
 
     @cached_property
     def silent(self) -> dict[str, str]:
@@ -75,11 +89,53 @@ class Sites:
         """True if no site is heard of: then no place is to blame."""
         return bool(self.alarms) and not self.silent and self.alarms[0].state is PlaceState.SILENT
 
+    @property
+    def text_table(self) -> ResultTable:
+        """The table for a terminal: tests in a few words, with signs."""
+        keys = [column.key for column in self.table.columns]
+        rows, well = [], dict[str, float]()
+        for place, row in enumerate(self.table.rows):
+            own = [one for of_sites in self.tests.values() if (one := of_sites.get(str(row[0]))) is not None]
+            if len(self.table.rows) > MOST_SITES and self.cells[place, "state"].look == "good":
+                levels = [part.level.ratio or 0.0 for one in own for part in one.parts]
+                well[str(row[0])] = max(levels, default=0.0)
+                continue
+            told = list(row)
+            for name, of_sites in self.tests.items():
+                if (one := of_sites.get(str(row[0]))) is not None:
+                    told[keys.index(_TEST + name)] = _SIGNS.get(one.look, "") + one.short
+            rows.append(tuple(told))
+        highest = shown(max(well.values(), default=0.0), "ratio")
+        folded = f"{len(well)} more sites are ok, no level above {highest}: {', '.join(well)}."
+        notes = [*([folded] if well else []), _NOTE + _OF_TERMINALS, *self.table.notes[1:]]
+        return replace(self.table, rows=tuple(rows), notes=tuple(notes))
 
-def sites(chosen: Chosen, at: datetime, n_failed: Mapping[tuple[str, str], int]) -> Sites:
+    @property
+    def parts_table(self) -> ResultTable:
+        """Each site, test and storage with all that is known of it, for programs."""
+        columns = (
+            Column("site", "site"), Column("test", "test"), Column("storage", "storage"), Column("state", "state"),
+            Column("level", "level", "ratio"), Column("metric", "of"), Column("age_s", "newest", "age"),
+            Column("n_missed", "missed", "count"), Column("n_failed", "failed", "count"),
+        )  # fmt: skip
+        states = {"bad": "ill", "watch": "to watch", "": "ok"}
+        rows = tuple(
+            (
+                site, test, part.name, "silent" if part.is_silent else states[part.look], part.level.ratio,
+                part.level.metric, one.age_s, one.n_missed, part.n_failed,
+            )
+            for site in (str(row[0]) for row in self.table.rows)
+            for test, of_sites in self.tests.items()
+            if (one := of_sites.get(site)) is not None
+            for part in one.parts
+        )  # fmt: skip
+        return ResultTable("Sites by tests and storages", columns, rows)
+
+
+def sites(chosen: Chosen, at: datetime, failing: Mapping[str, str]) -> Sites:
     """Return what is to be said of the sites that are shown, those that are ill first.
 
-    n_failed: by site and storage, how many cases fail now
+    failing: UUIDs of the newest results that failed, with their sites
     """
     all_of = histories(chosen.figures)
     is_alone = len(all_of) == 1
@@ -87,165 +143,110 @@ def sites(chosen: Chosen, at: datetime, n_failed: Mapping[tuple[str, str], int])
     every = chosen.alarms(found)
     rows = {history.site: _shown_rows(history, chosen.shown) for history in all_of}
     all_of = [history for history in all_of if rows[history.site]]
-    tests = _tests(all_of, rows)
-    told = [
-        (
-            history.site,
-            _row(history, [one for one in every if history.site in one.sites], tests, n_failed, at),
-        )
-        for history in all_of
-    ]
+    silent = {one.place for one in every if one.state is PlaceState.SILENT}
+    tests = tests_of(all_of, rows, silent, failing, lambda date: age_s(date, at))
+    told = []
+    for history in all_of:
+        own = [one for one in every if history.site in one.sites]
+        of_site = {name: one for name, by_site in tests.columns.items() if (one := by_site.get(history.site))}
+        n_failed = sum(site == history.site for site in failing.values())
+        empty = {_TEST + name: SiteCell(None) for name in tests.columns}
+        told.append((history.site, empty | _row(history, own, of_site, n_failed, at)))
     rank = {site: place for place, one in reversed([*enumerate(every)]) for site in one.sites}
     order = {"bad": 0, "watch": 1}
     told.sort(key=lambda row: (order.get(row[1]["state"].look, 2), rank.get(row[0], 0), natural(row[0])))
     columns = (
         Column("site", "site"),
         Column("state", "state"),
-        *(Column(key, key.removeprefix(_STORAGE), "ratio") for key in tests),
+        *(Column(_TEST + name, name, "cell") for name in tests.columns),
         Column("age_s", "newest", "age"),
         Column("n_missed", "missed", "count"),
         Column("n_failed", "failed", "count"),
     )
-    note = (
-        "A level is the median of the last three rounds, of what rose alone that of all since, over the usual one, the "
-        "median of the 30 rounds before; CPU, memory: of these, where they alone rose; missed: rounds, by the site's "
-        "own rhythm; last: the last round alone, where it stands out."
-    )
+    ended = f"Left out, as no site measures them any more: {', '.join(tests.ended)}."
     return Sites(
         [one for one in every if one.since],
-        ResultTable("Sites", columns, tuple(tuple(row[one.key].value for one in columns) for _, row in told), (note,)),
+        ResultTable(
+            "Sites",
+            columns,
+            tuple(tuple(row[one.key].value for one in columns) for _, row in told),
+            (_NOTE, *([ended] if tests.ended else [])),
+        ),
         {(place, key): cell for place, (_, row) in enumerate(told) for key, cell in row.items()},
+        [one for history in all_of if history.site not in silent for one in _to_watch(history, rows, tests.columns)],
         [
-            f"{site}, {key} at {shown(row[key].value, 'ratio')} times its usual level"
-            for site, row in told
-            for key in tests
-            if row[key].look == "watch"
+            f"{site}, test {name} for {age(one.age_s)}"
+            for site, _ in told
+            for name, by_site in tests.columns.items()
+            if (one := by_site.get(site)) is not None and one.is_silent and one.look == "watch"
         ],
         all_of,
+        tests.columns,
     )  # fmt: skip
 
 
-def _shown_rows(history: SiteHistory, shown: Container[Series]) -> list[int]:
+def _shown_rows(history: SiteHistory, chosen: Container[Series]) -> list[int]:
     return [
         at
         for at, row in enumerate(history.rows)
-        if Series(history.site, row.storage, row.case, row.engine) in shown
+        if Series(history.site, row.storage, row.case, row.engine) in chosen
     ]
 
 
-def _tests(all_of: list[SiteHistory], shown: Mapping[str, Sequence[int]]) -> dict[str, dict[str, list[int]]]:
-    """The fewest tests that say which place is ill, the storages and whatever else rose alone: the rows by site."""
-    n_sites = Counter(
-        storage
-        for history in all_of
-        for storage in {history.rows[at].storage: None for at in shown[history.site]}
-    )
-    n_shared = sum(n > 1 for n in n_sites.values())
-    n_most = _MOST_STORAGES if len(n_sites) <= _MOST_STORAGES else min(n_shared, _MOST_STORAGES - 1)
-    named = {name for name, _ in n_sites.most_common(n_most)}
-    tests: dict[str, dict[str, list[int]]] = {_STORAGE + name: {} for name in n_sites if name in named}
-    for history in all_of:
-        for at in shown[history.site]:
-            row = history.rows[at]
-            key = _STORAGE + row.storage if row.storage in named else _OTHERS
-            tests.setdefault(key, {}).setdefault(history.site, []).append(at)
-    for one in (one for history in all_of for one in history.rises if one.is_open):
-        if one.group.kind not in ("site", "storage"):
-            members = {
-                history.site: [at for at in history.members(one.group) if at in shown[history.site]]
-                for history in all_of
-            }
-            if any(members.values()):
-                tests[f"{one.group.kind} {one.group.name}"] = {
-                    site: rows for site, rows in members.items() if rows
-                }
-    return tests
+def _to_watch(
+    history: SiteHistory, shown_rows: Mapping[str, Sequence[int]], tests: Mapping[str, Mapping[str, SiteTest]]
+) -> list[str]:
+    """Levels of a site that stand out without an alarm: of a storage, else of a test at it."""
+    by_storage: dict[str, list[int]] = {}
+    for at in shown_rows[history.site]:
+        by_storage.setdefault(history.rows[at].storage, []).append(at)
+    found = {name: level_of(history, rows) for name, rows in by_storage.items()}
+    high = {name: level for name, level in found.items() if level.is_high and not level.is_risen}
+    told = [f"storage {name} at {level.told}" for name, level in high.items()]
+    told += [
+        f"test {test}, {part.name} at {part.level.told}"
+        for test, of_sites in tests.items()
+        if (one := of_sites.get(history.site)) is not None
+        for part in one.parts
+        if part.name not in high and not part.is_silent and part.look == "watch"
+    ]
+    return [f"{history.site}, {one} times its usual level" for one in told]
 
 
 def _row(
     history: SiteHistory,
     own: list[PlaceAlarm],
-    tests: Mapping[str, Mapping[str, list[int]]],
-    n_failed: Mapping[tuple[str, str], int],
+    tests: Mapping[str, SiteTest],
+    n_failed: int,
     at: datetime,
 ) -> dict[str, SiteCell]:
     """The cells of a site, by key of their column."""
     site, n_missed = history.site, missed_rounds(history, at)
-    silent = {one.place for one in own if one.state is PlaceState.SILENT}
-    row = {
-        key: SiteCell("silent", "bad")
-        if f"{site}, {key}" in silent
-        else _cell(history, rows[site], n_failed if key.startswith((_STORAGE, _OTHERS)) else {})
-        if site in rows and site not in silent
-        else SiteCell(None)
-        for key, rows in tests.items()
-    }
-    n_bad = sum(n for (where, _), n in n_failed.items() if where == site)
+    is_silent = any(one.state is PlaceState.SILENT and one.place == site for one in own)
     if own and own[0].state is not PlaceState.UNKNOWN:
-        is_part = own[0].state is PlaceState.SILENT and site not in silent
+        is_part = own[0].state is PlaceState.SILENT and not is_silent
         # The alarm says what is slower.
         word = own[0].state.value.partition(" ")[0]
         more = " and ".join(dict.fromkeys(one.more for one in own)) if all(one.more for one in own) else word
         state = SiteCell("part silent" if is_part else more, "bad")
-    elif n_bad:
+    elif n_failed:
         state = SiteCell("failing", "bad")
     elif n_missed:
         state = SiteCell("late", "watch")
-    elif any(cell.look == "watch" for cell in row.values()):
-        state = SiteCell("to watch", "watch")
+    elif any(one.look for one in tests.values()):
+        is_quiet = all(part.is_silent for one in tests.values() for part in one.parts if part.look)
+        state = SiteCell("part silent" if is_quiet else "to watch", "watch")
     else:
         state = SiteCell("unknown") if own else SiteCell("ok", "good")
     newest = max(one.created_at for results in history.results for one in results if one)
     return {
         "site": SiteCell(site),
         "state": state,
-        **row,
-        "age_s": SiteCell(age_s(newest, at), "bad" if site in silent else "watch" if n_missed else ""),
+        **{
+            _TEST + name: SiteCell(one.told, one.look, one.parts[0].newest.uuid, one.more, one.newest)
+            for name, one in tests.items()
+        },
+        "age_s": SiteCell(age_s(newest, at), "bad" if is_silent else "watch" if n_missed else ""),
         "n_missed": SiteCell(n_missed),
-        "n_failed": SiteCell(n_bad, "bad" if n_bad else ""),
+        "n_failed": SiteCell(n_failed, "bad" if n_failed else ""),
     }
-
-
-class Level(NamedTuple):
-    """Some series of a site over their usual level."""
-
-    #: None: nobody can tell yet.
-    ratio: float | None
-    metric: str
-    #: Most of them rose, and are above since.
-    is_risen: bool
-
-
-def level_of(history: SiteHistory, rows: Sequence[int]) -> Level:
-    """Return the level of some series, by wall time, or by CPU time or memory where that alone rose.
-
-    Of what rose it is that of all rounds since, as the alarm tells it, else that of the last three.
-    """
-    risen = {
-        one.metric: one.rise
-        for one in history.rises
-        if one.is_open and 2 * len({*one.rise.members} & {*rows}) > len(rows)
-    }
-    levels = {metric: history.level(rows, metric) or 0.0 for metric in METRICS}
-    for metric, one in risen.items():
-        # The same number as that of the alarm, if it is of the same series.
-        is_whole = {*one.members} == {*rows}
-        since = len(history.rounds) - one.begin
-        levels[metric] = one.ratio if is_whole else history.level(rows, metric, since) or 0.0
-    metric = max(METRICS, key=lambda key: (key in risen, levels[key] >= TO_WATCH, -METRICS.index(key)))
-    return Level(levels[metric] or None, metric, metric in risen)
-
-
-def _cell(history: SiteHistory, rows: list[int], n_failed: Mapping[tuple[str, str], int]) -> SiteCell:
-    level, metric, is_risen = level_of(history, rows)
-    n_bad = sum(
-        n_failed.get((history.site, storage), 0) for storage in {history.rows[at].storage for at in rows}
-    )
-    look = "bad" if is_risen or n_bad else "watch" if (level or 0.0) >= TO_WATCH else ""
-    newest = max((one for at in rows for one in history.results[at] if one), key=lambda one: one.created_at)
-    last = history.level(rows, "wall_ns", 1) or 0.0
-    is_late = not look and last >= _LAST_TO_WATCH
-    look = "watch" if is_late else look
-    told = PREFIXES[metric] + shown(level, "ratio") + f", last {shown(last, 'ratio')}" * is_late
-    told += f", {n_bad} failed" * bool(n_bad)
-    return SiteCell(level if told == shown(level, "ratio") else told, look, newest.uuid)
