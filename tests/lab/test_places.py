@@ -6,7 +6,7 @@ import json
 import re
 import uuid
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -221,6 +221,37 @@ def test_the_overview_begins_with_the_places_that_are_ill(database, monkeypatch)
     assert table[5][1:] == ["silent", "-", "-", "-"]
     assert table[7] == ["site", "state", "newest", "missed", "failed"]
     assert table[12] == ["GLASGOW", "silent", "5 days", "4", "0"]
+
+
+@pytest.mark.parametrize("n_nights", [3, 8])
+@pytest.mark.parametrize(
+    ("size", "by_chance", "storage"), [(1.0, 0.6, "davs"), (0.6, 0.45, "davs"), (0.6, 0.4, "")]
+)
+def test_a_fault_stands_since_its_first_night_though_the_one_before_was_slow_by_chance(
+    size, by_chance, storage, n_nights
+):
+    night, kind = 20, "storage" if storage else "site"
+    faults = (
+        hubs.Fault(kind, "A", night, size, storage),
+        hubs.Fault(kind, "A", night - 1, by_chance, storage, 1),
+    )
+    hub = hubs.Hub(sites=("A", "B"), noise=0.02, faults=faults)
+    (alarm,) = planted_places.rung(hub, night + n_nights - 1)
+    assert alarm.place == (f"A, storage {storage}" if storage else "A")
+    assert alarm.since[:10] == "2026-10-21"
+
+
+@pytest.mark.parametrize("seed", [1003, 1096])
+def test_faults_of_hubs_with_many_slow_nights_stand_since_the_night_that_was_planted(seed):
+    hub = hubs.drawn(seed)
+    hub.slow_nights = 0.12
+    n_told = 0
+    for fault in hub.faults:
+        for one in planted_places.rung(hub, min(fault.night + 3, hub.n_nights - 1)):
+            if planted_places.is_blamed(one, fault) and one.since and fault.kind != "memory":
+                n_told += 1
+                assert one.since[:10] == f"{hubs.FIRST_NIGHT + timedelta(days=fault.night):%Y-%m-%d}"
+    assert n_told
 
 
 def test_a_silent_site_is_not_recommended_and_ages_are_told(database, monkeypatch):

@@ -31,7 +31,9 @@ LEAST_RISE, LEAST_RISE_OF_MEMORY = 0.025, 0.05
 _LEAST, _MIDDLE, _APART, _APART_SHARE = 2.0, 2.4, 3.0, 0.2
 _OF_FEW, _OF_ALIKE = 12.0, 1.0
 #: A group that is so sure, where 1 is enough, may explain what another one shows.
-_SEEMS = 0.5
+_SEEMS, _NEARLY = 0.5, 0.99
+#: A round that is so many deviations below a level is none of it.
+_BELOW = 2.5
 #: The deviation of rounds that hardly differ: counts, and virtual time.
 _LEAST_NOISE = LEAST_RISE / 5
 #: A rise has ended when so many rounds in a row are below half of it.
@@ -58,8 +60,9 @@ class Rise:
     seen: int
     #: The new level over the old one.
     ratio: float
-    #: How many rounds before told the old one.
+    #: How many rounds before told the old one, and the deviation of the group in them.
     n_before: int
+    noise: float
     #: The first round that was back at the old level; None: it has not ended.
     end: int | None = None
 
@@ -151,15 +154,16 @@ class _Judge:
             if rise.end is None:
                 left[list(rise.members), rise.begin :] -= math.log(rise.ratio)
         while (best := self._best(left, usual, first)) is not None:
-            key, height, n_before = best
+            key, height, n_before, noise = best
             rows = self.groups[key]
             rise = Rise(
                 key,
                 tuple(rows.tolist()),
-                self._begin(left[rows], height, first),
+                self._begin(left[rows], height, noise, now),
                 now,
                 math.exp(height),
                 n_before,
+                noise,
             )
             self.found.append(rise)
             self.is_usual[rows, rise.begin :] = False
@@ -170,10 +174,10 @@ class _Judge:
         (usual,), (levels,) = self._usual(np.array([end]))
         return self.logs - levels[:, None], usual[:, :end]
 
-    def _best(self, left: Array, usual: Array, first: int) -> tuple[Hashable, float, int] | None:
+    def _best(self, left: Array, usual: Array, first: int) -> tuple[Hashable, float, int, float] | None:
         """Of the groups that seem to have risen the one that explains most, if one of them surely has.
 
-        Returns: it, its height, and the number of rounds before
+        Returns: it, its height, the number of rounds before, and their deviation
         """
         best, most, is_sure = None, 0.0, False
         means = middles(left[:, first:], axis=1)
@@ -188,29 +192,37 @@ class _Judge:
         could &= highest[:, 1] >= math.log1p(self.least)
         keys = list(self.groups)
         for at in could.nonzero()[0].tolist():
-            low, height = highest[at, :2].tolist()
+            low, height, high = highest[at].tolist()
             before = befores[at][np.isfinite(befores[at])] - usual_of[at]
-            sureness = _sureness(before, low, height)
+            sureness = _sureness(before, low, height, high)
             if sureness <= _SEEMS:
                 continue
             is_sure |= sureness >= 1
             of_rows = means[self.groups[keys[at]]]
             explained = float(np.nansum(of_rows**2 - (of_rows - height) ** 2))
             if explained > most * _BETTER:
-                best, most = (keys[at], height, len(before)), explained
+                best, most = (keys[at], height, len(before), _noise(before)), explained
         return best if is_sure else None
 
-    def _begin(self, left: Array, height: float, begin: int) -> int:
-        """The first round of a level that is seen from ``begin`` on: it may have begun before."""
-        values = middles(left[:, :begin], axis=0)
-        while begin > 0 and values[begin - 1] > height / 2:
+    def _begin(self, left: Array, height: float, noise: float, seen: int) -> int:
+        """The first round of a level that was seen in a round, by the two before it, too: it may have begun earlier."""
+        values = middles(left[:, : seen + 1], axis=0)
+        least = _least_of_level(height, noise)
+        begin = seen - WINDOW + 1
+        while begin < seen - 1 and values[begin] <= least:
+            begin += 1
+        while begin > 0 and values[begin - 1] > least:
             begin -= 1
         return begin
 
     def _follow(self, rise: Rise, over: Array, now: int) -> None:
         """See if a rise has ended, and how high it is by now."""
         rows = list(rise.members)
+        # The more rounds tell the level, the surer it is that one before it was slow by chance.
+        least = _least_of_level(math.log(rise.ratio), rise.noise)
         values = middles(over[rows, rise.begin : now + 1], axis=0)
+        while rise.begin < rise.seen - 1 and values[0] <= least:
+            rise.begin, values = rise.begin + 1, values[1:]
         values = values[np.isfinite(values)]
         last = values[-_N_BACK:]
         if len(last) == _N_BACK and max(last) < math.log(rise.ratio) / 2:
@@ -220,16 +232,25 @@ class _Judge:
             rise.ratio = math.exp(float(np.median(values)))
 
 
-def _sureness(deviations: Array, low: float, height: float) -> float:
-    """How sure it is that a group rose: 1 is enough; 0: two of the three rounds do not agree.
+def _least_of_level(height: float, noise: float) -> float:
+    """What a round of a level has at least: one that is below was slow by chance, and comes before it."""
+    return max(height / 2, height - _BELOW * noise)
 
-    deviations: of the rounds before from their level; low, height: how far the least of the last three rounds, and the
-    middle one, are above it
+
+def _sureness(deviations: Array, low: float, height: float, high: float) -> float:
+    """How sure it is that a group rose: 1 is enough; 0: no two of the three rounds agree.
+
+    If the least of them is of another level, as a night that was slow by chance before the first one, the group only
+    seems to have risen: it explains what others show.
+
+    deviations: of the rounds before from their level; low, height, high: how far the last three rounds are above it
     """
     noise = _noise(deviations)
-    if height - low > max(_APART * noise, _APART_SHARE * height):
-        return 0.0
-    return min(low / _LEAST, height / _MIDDLE) / noise
+    apart = max(_APART * noise, _APART_SHARE * height)
+    sureness = min(low / _LEAST, height / _MIDDLE) / noise
+    if height - low <= apart:
+        return sureness
+    return min(sureness, _NEARLY) if high - height <= apart else 0.0
 
 
 def _noise(deviations: Array) -> float:

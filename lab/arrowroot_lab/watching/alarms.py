@@ -185,6 +185,8 @@ def _whole(history: SiteHistory, parts: list[SiteRise]) -> SiteRise:
     rise = replace(
         first.rise,
         group=group,
+        # A storage may have been slow by chance in the night before.
+        begin=statistics.median_low(one.rise.begin for one in parts),
         members=tuple(sorted(row for one in parts for row in one.rise.members)),
         ratio=statistics.median(one.rise.ratio for one in parts),
         seen=max(one.rise.seen for one in parts),
