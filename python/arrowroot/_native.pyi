@@ -463,7 +463,10 @@ class Merger:
         """Return the rule for objects of a path, if one was given."""
 
     def finish(self) -> dict[str, Any]:
-        """Write what the output lacks but its end; return ``n_inputs``, ``objects`` as told, ``unused_rules``."""
+        """Write what the output lacks but its end; return ``n_inputs``, ``objects``, ``unused_rules``.
+
+        An object is told by path, class, rule, inputs, entries, pieces, small ones, those if put together, and notes.
+        """
 
 @final
 class Incoming:

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrowroot_merge::{Columns, Error, Merger, Report, Rule, Rules, Settings};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::errors::{invalid, merging_to_python};
 use crate::file::PyFile;
@@ -86,18 +86,21 @@ fn finished() -> Error {
 
 fn report_as_dict(py: Python<'_>, report: Report) -> PyResult<Bound<'_, PyDict>> {
     let objects = PyList::empty(py);
+    let no_notes = PyTuple::empty(py);
+    // There may be many, of few classes.
     for object in report.objects {
-        let told = PyDict::new(py);
-        told.set_item("path", object.path)?;
-        told.set_item("class", object.class_name)?;
-        told.set_item("rule", object.rule)?;
-        told.set_item("n_inputs", object.n_inputs)?;
-        told.set_item("n_entries", object.n_entries)?;
-        told.set_item("n_pieces", object.n_pieces)?;
-        told.set_item("n_small_pieces", object.n_small_pieces)?;
-        told.set_item("n_if_rebasketed", object.n_if_rebasketed)?;
-        told.set_item("notes", object.notes)?;
-        objects.append(told)?;
+        let notes = if object.notes.is_empty() { no_notes.clone() } else { PyTuple::new(py, object.notes)? };
+        objects.append((
+            object.path,
+            PyString::intern(py, &object.class_name),
+            PyString::intern(py, object.rule),
+            object.n_inputs,
+            object.n_entries,
+            object.n_pieces,
+            object.n_small_pieces,
+            object.n_if_rebasketed,
+            notes,
+        ))?;
     }
     let told = PyDict::new(py);
     told.set_item("n_inputs", report.n_inputs)?;

@@ -241,6 +241,15 @@ def _merged(
         return merging.published(check)
 
 
+class _Written(NamedTuple):
+    """An output that has all of its inputs."""
+
+    file: MergedFile | WritableFile
+    inputs: list[str]
+    objects: tuple[MergedObject, ...]
+    unused_rules: set[str]
+
+
 class _Merging:
     """The outputs so far."""
 
@@ -249,7 +258,7 @@ class _Merging:
         self._max_bytes = max_bytes
         #: Gives up what is not published when it ends.
         self._unpublished = unpublished
-        self._written: list[tuple[MergedFile | WritableFile, list[str], dict[str, Any]]] = []
+        self._written: list[_Written] = []
         self._left_out: list[LeftOut] = []
         self._file: MergedFile | WritableFile | None = None
         self._merger: _native.Merger | None = None
@@ -291,22 +300,20 @@ class _Merging:
         if not self._written:
             raise InvalidRequestError("no input can be merged: " + str(self._left_out[0].error))
         same = SameColumns(self._request.columns)
-        for file, inputs, report in self._written:
+        for file, inputs, objects, _ in self._written:
             path = file.complete()
             if len(self._written) > 1 and self._request.columns != "union":
-                tables = [one["path"] for one in report["objects"] if one["n_entries"] is not None]
-                same.check(file.path, path, tables)
+                same.check(file.path, path, [one.path for one in objects if one.num_entries is not None])
             if check is not None:
-                check(path, inputs, [_object_of(one) for one in report["objects"]])
+                check(path, inputs, objects)
         outputs = []
-        for file, inputs, report in self._written:
+        for file, inputs, objects, _ in self._written:
             file.close()
             if self._request.rebasket:
-                _note_pages(report["objects"])
-            objects = tuple(_object_of(one) for one in report["objects"])
+                objects = tuple(map(_with_note_of_pages, objects))  # noqa: PLW2901
             size = os.stat(file.path).st_size  # noqa: PTH116 - text
             outputs.append(Output(file.path, size, len(inputs), objects))
-        unused = [set(report["unused_rules"]) for _, _, report in self._written]
+        unused = [one.unused_rules for one in self._written]
         given = [*self._request.rules, *([] if self._request.join is None else [self._request.join])]
         patterns = [pattern for pattern in given if all(pattern in one for one in unused)]
         return MergeReport(tuple(outputs), tuple(self._left_out), tuple(patterns))
@@ -342,31 +349,15 @@ class _Merging:
         assert self._merger is not None and self._file is not None  # noqa: S101, PT018 - something was added
         of_rows = [] if self._rows is None else self._rows.finish()
         report = self._merger.finish()
-        report["objects"] += of_rows
-        self._written.append((self._file, self._inputs, report))
+        objects = tuple(map(MergedObject._make, [*report["objects"], *of_rows]))
+        self._written.append(_Written(self._file, self._inputs, objects, set(report["unused_rules"])))
         self._bytes_before = self.n_bytes
         self._merger, self._rows, self._file, self._inputs = None, None, None, []
 
 
-def _note_pages(objects: Iterable[dict[str, Any]]) -> None:
-    """Note that the pages of RNTuples stay as small as they are."""
-    for one in objects:
-        if "RNTuple" in one["class"] and one["n_small_pieces"]:
-            one["notes"] = [
-                *one["notes"],
-                "rebasket: pages of RNTuples are not put together; arrowroot skim writes them anew",
-            ]
-
-
-def _object_of(told: Mapping[str, Any]) -> MergedObject:
-    return MergedObject(
-        told["path"],
-        told["class"],
-        told["rule"],
-        told["n_inputs"],
-        told["n_entries"],
-        told["n_pieces"],
-        told["n_small_pieces"],
-        told["n_if_rebasketed"],
-        tuple(told["notes"]),
-    )
+def _with_note_of_pages(one: MergedObject) -> MergedObject:
+    """Return an object with a note, if the pages of an RNTuple stay as small as they are."""
+    if "RNTuple" not in one.class_name or not one.n_small_baskets:
+        return one
+    note = "rebasket: pages of RNTuples are not put together; arrowroot skim writes them anew"
+    return one._replace(notes=(*one.notes, note))

@@ -79,7 +79,7 @@ class UniqueRows:
                 known = self._tables[table.path] = _Written(table, writer, left_out)
             known.add(rows)
 
-    def finish(self) -> list[dict[str, Any]]:
+    def finish(self) -> list[tuple[Any, ...]]:
         """End the tables; return what became of each, as the engine tells it of others."""
         return [table.finish() for table in self._tables.values()]
 
@@ -104,24 +104,25 @@ class _Written:
         for batch in rows.batches:
             self._writer.append(batch)
 
-    def finish(self) -> dict[str, Any]:
+    def finish(self) -> tuple[Any, ...]:
         n_entries = self._writer.num_entries
         self._writer.close()
         if n_entries < self._n_read:
             self._notes.append(
                 f"{self._n_read - n_entries} of {self._n_read} rows are as one before, and left out"
             )
-        return {
-            "path": self.first.path,
-            "class": self.first.tree.class_name,
-            "rule": "unique",
-            "n_inputs": self._n_inputs,
-            "n_entries": n_entries,
-            "n_pieces": 0,
-            "n_small_pieces": 0,
-            "n_if_rebasketed": 0,
-            "notes": self._notes,
-        }
+        first = self.first
+        return (
+            first.path,
+            first.tree.class_name,
+            "unique",
+            self._n_inputs,
+            n_entries,
+            0,
+            0,
+            0,
+            tuple(self._notes),
+        )
 
 
 def unseen(
