@@ -441,20 +441,21 @@ class Merger:
         cls,
         file: FileWriter,
         *,
-        columns: str,
+        columns: str = "strict",
         rules: Sequence[tuple[str, str]],
-        rebasket: bool,
-        provenance: bool,
-        join: str | None,
+        rebasket: bool = False,
+        provenance: bool = False,
+        join: str | None = None,
+        repack: bool = False,
     ) -> Self:
         """``columns``: strict, union or first; ``rules``: patterns of names or paths, and what becomes of them.
 
         ``rebasket``: small baskets are put together; ``provenance``: tables of the inputs are written beside others;
-        ``join``: the pattern of directories that become one.
+        ``join``: the pattern of directories that become one; ``repack``: objects that are copied get the file's codec.
         """
 
-    def add(self, file: File) -> int:
-        """Add all of an input, or nothing; return how many bytes the output has so far.
+    def add(self, file: File, paths: set[str] | None = None) -> int:
+        """Add all of an input, or what has one of some paths; or nothing. Return how many bytes the output has so far.
 
         Raises: an exception with the attribute ``is_of_input`` if the others can be merged without it.
         """

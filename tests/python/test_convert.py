@@ -228,7 +228,7 @@ def test_what_is_left_out_is_named_and_the_exit_code_says_so(of_unknown_classes,
     code = main([command, str(of_unknown_classes), str(out), "--json"])
     printed = capsys.readouterr()
     left_out = {one["path"]: one["reason"] for one in json.loads(printed.out)["left_out"]}
-    objects = {"unknown"} if target == "out.root" else {"unknown", "d/known"}
+    objects = set() if target == "out.root" else {"unknown", "d/known"}
     assert set(left_out) == {"T: column 'm'"} | objects
     assert "not readable yet" in left_out["T: column 'm'"]
     lines = printed.err.splitlines()
@@ -238,6 +238,8 @@ def test_what_is_left_out_is_named_and_the_exit_code_says_so(of_unknown_classes,
     if target == "out.root":
         with ar.open(out) as file:
             assert {key.path for key in file.key_list() if key.is_directory} == {"d", "empty", "empty/inside"}
+            with ar.open(of_unknown_classes) as before:
+                assert file.raw("unknown") == before.raw("unknown")
     # Nothing is left out of what is chosen.
     alone = ["--carry", "none"] if command == "skim" else []
     assert main([command, f"{of_unknown_classes}:T", str(out), "-c", "x", *alone]) == 0

@@ -89,15 +89,3 @@ def told_of_tree(file: str) -> dict[str, Any]:
         "longest": int(leaves["word"].GetLen()) - 1,
         "words": words,
     }
-
-
-def write_beside(path: str) -> None:
-    """Write a tree, and beside it a map of C++, of which Python makes a dictionary."""
-    with ROOT.TFile.Open(path, "RECREATE") as file:
-        ROOT.RDataFrame(3).Define("x", "1. * rdfentry_").Snapshot("Events", f"{path}.tree", ["x"])
-        with ROOT.TFile.Open(f"{path}.tree") as other:
-            file.cd()
-            other.Get("Events").CloneTree().Write()
-        numbers = ROOT.std.map["std::string", "int"]()
-        numbers["k"] = 1
-        file.WriteObject(numbers, "numbers")

@@ -88,12 +88,3 @@ def test_clusters_of_root_are_copied_packed_and_root_reads_them(tmp_path, layout
         of_tree = root.run(skims_with_root.told_of_tree, tmp_path, "skim.root")
         words = expected["word"].to_pylist()
         assert of_tree == {"largest": 5, "longest": max(map(len, words)), "words": words}
-
-
-def test_a_map_beside_the_tree_becomes_no_table(tmp_path):
-    root.run(skims_with_root.write_beside, tmp_path, "in.root")
-    made = ar.skim(tmp_path / "in.root", tmp_path / "skim.root", "Events")
-    ((path, reason),) = made.left_out
-    assert path == "numbers"
-    assert "would become a table" in reason
-    assert list(ar.open(tmp_path / "skim.root").keys()) == ["Events"]

@@ -40,6 +40,8 @@ pub struct Settings {
     pub join: Option<String>,
     /// True if a table beside each tree, and an attribute set of each RNTuple, say which of its entries come from which input.
     pub provenance: bool,
+    /// True if objects that are copied get the codec of the output, as those do that are added; else they are as they were.
+    pub repacks: bool,
 }
 
 /// The outcome of all inputs.
@@ -118,7 +120,22 @@ impl Merger {
     /// without it ([`Error::is_of_input`]). Errors of writing, after which the output can only be given up.
     pub fn add(&mut self, input: &File) -> Result<()> {
         check_whole(input)?;
-        let keys = input.keys()?;
+        self.add_keys(input, input.keys()?)
+    }
+
+    /// Adds objects and directories of an input by their paths: all of them, or nothing. Process identifiers come along, as nobody
+    /// knows which objects name them.
+    ///
+    /// # Errors
+    /// As [`Merger::add`].
+    pub fn add_some(&mut self, input: &File, paths: &HashSet<String>) -> Result<()> {
+        check_whole(input)?;
+        let keys: Vec<FileKey> =
+            input.keys()?.iter().filter(|key| is_process(key) || paths.contains(&key.path())).cloned().collect();
+        self.add_keys(input, &keys)
+    }
+
+    fn add_keys(&mut self, input: &File, keys: &[FileKey]) -> Result<()> {
         check_infos(input, &self.output)?;
         let n_before = self.objects.len();
         let mut begun: Vec<usize> = Vec::new();
@@ -407,7 +424,7 @@ impl Merger {
         let table = match kind {
             Kind::Tree => trees::begin(key, self.settings.columns, self.settings.rebaskets),
             Kind::Ntuple => ntuples::begin(key, self.settings.columns, self.settings.provenance),
-            Kind::Other(_) => return objects::begin(input, key, rule),
+            Kind::Other(_) => return objects::begin(input, key, rule, self.settings.repacks),
         };
         match rule {
             None | Some(Rule::Concatenate) => Ok(table),

@@ -1,5 +1,6 @@
 //! Merging files.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrowroot_merge::{Columns, Error, Merger, Report, Rule, Rules, Settings};
@@ -21,7 +22,7 @@ pub(crate) struct PyMerger {
 #[pymethods]
 impl PyMerger {
     #[new]
-    #[pyo3(signature = (file, *, columns, rules, rebasket, provenance, join))]
+    #[pyo3(signature = (file, *, columns = "strict", rules, rebasket = false, provenance = false, join = None, repack = false))]
     fn new(
         file: &PyFileWriter,
         columns: &str,
@@ -29,6 +30,7 @@ impl PyMerger {
         rebasket: bool,
         provenance: bool,
         join: Option<String>,
+        repack: bool,
     ) -> PyResult<Self> {
         let columns = match columns {
             "strict" => Columns::Strict,
@@ -38,17 +40,22 @@ impl PyMerger {
         };
         let rule = |(pattern, name): (String, String)| Ok((pattern, Rule::of_name(&name)?));
         let rules = rules.into_iter().map(rule).collect::<Result<_, Error>>().map_err(merging_to_python)?;
-        let settings = Settings { columns, rules: Rules::new(rules), rebaskets: rebasket, provenance, join };
+        let rules = Rules::new(rules);
+        let settings = Settings { columns, rules, rebaskets: rebasket, provenance, join, repacks: repack };
         let merger = Merger::new(file.writer(), settings);
         Ok(PyMerger { merger: Arc::new(Mutex::new(Some(merger))) })
     }
 
-    /// Adds all of an input, or nothing. Returns how many bytes the output has so far.
-    fn add(&self, py: Python<'_>, file: &PyFile) -> PyResult<u64> {
+    /// Adds all of an input, or what has one of some paths; or nothing. Returns how many bytes the output has so far.
+    #[pyo3(signature = (file, paths = None))]
+    fn add(&self, py: Python<'_>, file: &PyFile, paths: Option<HashSet<String>>) -> PyResult<u64> {
         let file = file.file().clone();
         self.patiently(py, move |merger| {
             let merger = merger.as_mut().ok_or_else(finished)?;
-            merger.add(&file)?;
+            match paths {
+                None => merger.add(&file)?,
+                Some(paths) => merger.add_some(&file, &paths.into_iter().collect())?,
+            }
             merger.written_bytes()
         })
     }

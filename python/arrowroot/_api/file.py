@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from arrowroot import _native
     from arrowroot._cost.accounts import Account
-    from arrowroot._native import Table
+    from arrowroot._native import Merger, Table
     from arrowroot._storage.config import Option
 
 _REPR_KEYS = 30
@@ -166,6 +166,10 @@ class Directory(Mapping[str, Any]):
         []
         """
         return self._native.trees_inside(keys)
+
+    def merge_into(self, merger: Merger, paths: list[str]) -> None:
+        """Add objects and directories to a file being written, by their paths as the file finds them; for skims."""
+        merger.add(self._native, set(paths))
 
     def only_tree(self) -> Tree:
         """Return the tree, if there is just one: that of a key or, if no key is one, that inside of another object.

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._api.tree import Tree
-from arrowroot._errors import ArrowrootError, InvalidRequestError
+from arrowroot._errors import ArrowrootError, InvalidRequestError, SchemaMismatchError
 from arrowroot._objects.collections import ObjectList
+from arrowroot._render import without_secrets
 from arrowroot._select.columns import NOT, texts_of, without_mark
 from arrowroot._writing.file import fault_of_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from arrowroot._api.file import File
     from arrowroot._skimming.outputs import Outputs
@@ -70,79 +70,74 @@ class Rule:
 
 
 class Objects:
-    """The objects of the first input that all inputs have alike, byte by byte."""
+    """The objects of the inputs: of one input as they are, of several merged as ``arrowroot.merge`` does it."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: Rule, rules: Mapping[str, str], outputs: Outputs, n_inputs: int) -> None:
+        """``rules``: of those of several inputs, as ``arrowroot.merge`` has them. Raises: InvalidRequestError."""
+        of_one = {"*": "first"} if n_inputs == 1 else {}
         self._rule = rule
-        self._first: File | None = None
-        #: Objects by path, and a digest of their bytes once it was needed.
-        self._digests: dict[str, bytes | None] = {}
-        self._directories: list[str] = []
-        #: Objects that are not alike in all inputs, and why.
-        self._differing: dict[str, str] = {}
-        #: Objects and directories that cannot be written under their names, and why.
+        self._patterns = list(rules)
+        self._mergers = outputs.mergers({**rules, **of_one})
+        #: False once some outputs have objects of an input, and others not.
+        self.is_intact = True
+        #: Objects and directories that do not come along, and why.
         self._left_out: dict[str, str] = {}
 
     def take(self, file: File) -> None:
-        """Take note of the objects of an input, which was read."""
+        """Take the objects of an input, all or none of them.
+
+        Raises: what reading does; SchemaMismatchError and UnsupportedError for those that cannot be merged.
+        """
         holders = holders_of_trees(file)
-        keys = [
-            key
-            for key in file.key_list(cycles=False)
-            if not key.is_tree and key.path not in holders and self._rule.takes(key.path)
-        ]
-        faults = {key.path: fault for key in keys if (fault := fault_of_path(key.path)) is not None}
-        others = (path for path in holders if self._rule.takes(path) and not has_only_trees(file[path]))
-        self._left_out |= {
-            **faults,
-            **dict.fromkeys(others, ONLY_TREES),
-        }
-        here = [key.path for key in keys if not key.is_directory and key.path not in faults]
-        if self._first is None:
-            self._first = file
-            self._digests = dict.fromkeys(here)
-            self._directories = [key.path for key in keys if key.is_directory and key.path not in faults]
+        paths = []
+        for key in file.key_list(cycles=False):
+            if key.is_tree or not self._rule.takes(key.path):
+                continue
+            if (fault := fault_of_path(key.path)) is not None:
+                self._left_out[key.path] = fault
+            elif key.path not in holders:
+                paths.append(key.path)
+            elif not has_only_trees(file[key.path]):
+                self._left_out[key.path] = ONLY_TREES
+        for path, trees in _with_trees(file, paths).items():
+            paths.remove(path)
+            url = without_secrets(file.url)
+            self._left_out[path] = (
+                f"{url}: {path}: there are trees in it; arrowroot skim {url}:{trees[0]} OUT --carry none takes one"
+            )
+        if not paths:
             return
-        for path in set(here) - self._digests.keys() - self._differing.keys():
-            self._differing[path] = f"{self._first.url} does not have it"
-        for path in list(self._digests):
-            why = None if path in here else f"{file.url} does not have it"
-            if why is None:
-                digest = self._digests[path] = self._digests[path] or _digest(self._first, path)
-                is_same = digest is not None and digest == _digest(file, path)
-                why = None if is_same else "it differs between the inputs"
-            if why is not None:
-                del self._digests[path]
-                self._differing[path] = why
+        for number, merger in enumerate(self._mergers):
+            try:
+                file.merge_into(merger, paths)
+            except ArrowrootError as error:
+                self.is_intact = number == 0 and getattr(error, "is_of_input", False)
+                raise
 
-    @property
-    def differing(self) -> list[tuple[str, str]]:
-        """The objects that are not alike in all inputs, and why."""
-        return sorted(self._differing.items())
+    def finish(self, tables: Iterable[str]) -> tuple[list[str], list[tuple[str, str]]]:
+        """Write what the outputs lack; return the paths, and those that did not come along, with the reasons.
 
-    def copy_to(self, outputs: Outputs) -> tuple[list[str], list[tuple[str, str]]]:
-        """Copy what all have; return the paths, and those that cannot be written, with the reasons."""
-        copied: list[str] = []
-        left_out = list(self._left_out.items())
-        if self._first is None:
-            return copied, left_out
-        for path in self._directories:
-            outputs.make_directory(path)
-        for path in self._digests:
-            reason = outputs.copy(self._first, path)
-            if reason is None:
-                copied.append(path)
-            else:
-                left_out.append((path, reason))
-        return copied, left_out
+        tables: paths of the tables in the outputs. Raises: SchemaMismatchError if an object has one of these;
+        InvalidRequestError for a rule that no object has.
+        """
+        reports = [merger.finish() for merger in self._mergers]
+        paths = [path for path, *_ in reports[0]["objects"]]
+        if both := sorted({*paths} & {*tables}):
+            raise SchemaMismatchError(
+                f"{both[0]!r} is a tree in some inputs, and another object in others: leave both out by carry"
+            )
+        if unused := [pattern for pattern in self._patterns if pattern in reports[0]["unused_rules"]]:
+            raise InvalidRequestError(f"rules: no object has the name or path {unused[0]!r}")
+        return paths, list(self._left_out.items())
 
 
-def _digest(file: File, path: str) -> bytes | None:
-    """Return a digest of the bytes of an object; None if they cannot be had."""
-    try:
-        return hashlib.sha256(file.raw(path)).digest()
-    except ArrowrootError:
-        return None
+def _with_trees(file: File, paths: list[str]) -> dict[str, list[str]]:
+    """Return the objects in which there are trees, whose baskets are elsewhere in the file, and the trees."""
+    found: dict[str, list[str]] = {}
+    for tree in file.trees_inside(paths):
+        path = next(path for path in paths if tree.startswith(f"{path}/"))
+        found.setdefault(path, []).append(tree)
+    return found
 
 
 def other_trees(file: File, main: str | None, rule: Rule) -> Iterator[tuple[str, Tree]]:

@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from arrowroot._api.attributes import RANGE_COLUMNS
-from arrowroot._errors import UnsupportedError
-from arrowroot._render import without_secrets
 from arrowroot._skimming.ranges import moved
 from arrowroot._writing.file import create
-from arrowroot._writing.objects import becomes_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,7 +18,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from arrowroot import _native
-    from arrowroot._api.file import File
     from arrowroot._api.tree import Tree
     from arrowroot._options import Options
     from arrowroot._skimming.ranges import Annotation
@@ -198,25 +194,9 @@ class Outputs:
         """Let go of the input that was read."""
         self._packed.clear()
 
-    def copy(self, source: File, path: str) -> str | None:
-        """Copy an object of an input to all outputs; return why it cannot be, None if it was."""
-        try:
-            found = source[path]
-            if becomes_table(found):
-                return f"{without_secrets(source.url)}: {path}: a map of values, which would become a table"
-            for file in self._files:
-                file[path] = found
-        except UnsupportedError as error:
-            trees = source.trees_inside([path])
-            url = without_secrets(source.url)
-            hint = f"; arrowroot skim {url}:{trees[0]} OUT --carry none takes one" if trees else ""
-            return f"{error}{hint}"
-        return None
-
-    def make_directory(self, path: str) -> None:
-        """Make a directory in all outputs."""
-        for file in self._files:
-            file.directory(path)
+    def mergers(self, rules: Mapping[str, str]) -> list[_native.Merger]:
+        """Return what merges objects into each output. Raises: InvalidRequestError for rules that are none."""
+        return [file.merger(rules, repack=self._style.has_codec_of_objects) for file in self._files]
 
     def complete(self) -> list[WrittenFile]:
         """Complete all files, which can be read at another path until they are published."""

@@ -78,8 +78,6 @@ class Skimmed(NamedTuple):
     carried: dict[str, int]
     #: Objects that were carried.
     objects: list[str]
-    #: Objects that are not carried, as they are not the same in all inputs, and why.
-    differing: list[tuple[str, str]]
     #: Columns and objects that cannot be read or written, and why.
     left_out: list[tuple[str, str]]
     #: Ids of the events of ``pick`` that are in no input.
@@ -123,7 +121,6 @@ class Skimmed(NamedTuple):
             "bad_inputs": [{"url": url, "reason": reason} for url, reason in self.bad_inputs],
             "carried": [{"name": name, "num_entries": n} for name, n in self.carried.items()],
             "objects": self.objects,
-            "differing": [{"path": path, "reason": reason} for path, reason in self.differing],
             "left_out": [{"path": path, "reason": reason} for path, reason in self.left_out],
             "missing_events": [list(event) for event in self.missing_events],
             "notes_left_out": [{"path": path, "reason": reason} for path, reason in self.notes_left_out],

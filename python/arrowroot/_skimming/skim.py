@@ -73,6 +73,7 @@ def skim(
     weight: str | None = None,
     sums: Iterable[str] | None = None,
     carry: bool | str | Iterable[str] = True,
+    rules: Mapping[str, str] | None = None,
     missing: Missing = "raise",
     promote: bool = False,
     on_bad_input: Literal["fail", "skip"] = "fail",
@@ -108,7 +109,9 @@ def skim(
     sums: columns of other trees of the inputs, as "Runs:genEventSumw", whose sums the report has by input. None: what
         NanoAOD records in ``Runs``, where it is there.
     carry: whether the other trees of the inputs (``Runs``, ``LuminosityBlocks``, ...) go along whole, one input after
-        the other, and objects that are the same in all inputs; or names and globs of those that do, "!NAME" for others.
+        the other, and objects; or names and globs of those that do, "!NAME" for others.
+    rules: what becomes of objects of several inputs, as for ``arrowroot.merge``, which has one for each kind if none is
+        given: histograms are added, of texts that of the first input counts. Those of one input are as they were.
     missing, promote: as for ``arrowroot.scan``, of the skimmed tree: "null" for a column that an input lacks, "common"
         for those of all inputs, and wider numbers. All inputs are opened once more before, to know their columns.
     on_bad_input: "fail", or "skip": leave an input out that cannot be read to its end, or has other columns than the
@@ -148,6 +151,7 @@ def skim(
         "weight": weight,
         "sums": sums,
         "carry": carry,
+        "rules": rules,
         "missing": missing,
         "promote": promote,
         "on_bad_input": on_bad_input,
@@ -216,7 +220,7 @@ class _Skim:
         self._executor = executor
         #: The parts that are being made, by the number of the input; none before a tree was found.
         self._made: dict[int, Future[None]] = {}
-        self._objects = Objects(request.rule)
+        self._objects = Objects(request.rule, request.rules, outputs, len(request.files))
         #: The path of the skimmed tree in the first input.
         self._main: str | None = None
         self._inputs: list[SkimmedInput] = []
@@ -257,8 +261,9 @@ class _Skim:
                 progress(number, len(files), url)
             try:
                 reading, portions = self._read(number, give)
+                self._objects.take(reading.given.file)
             except OF_INPUTS as error:
-                if not self._request.skips_bad:
+                if not self._request.skips_bad or not self._objects.is_intact:
                     raise
                 last = error
                 self._bad.append((url, str(error)))
@@ -323,7 +328,8 @@ class _Skim:
         self._outputs.end_input()
         for annotation in reading.annotations():
             self._outputs.annotate(annotation)
-        self._objects.take(given.file)
+        # Of an input that may be left out objects are read behind all entries.
+        given.check_unchanged()
         self._left_out |= dict.fromkeys(reading.left_out)
         self._without_columns |= dict.fromkeys(reading.without_columns)
         self._inputs.append(reading.report)
@@ -352,7 +358,7 @@ class _Skim:
         missing = []
         if request.pick is not None:
             missing = request.pick.report_missing(self._is_found, "skim")
-        objects, left_out = self._objects.copy_to(outputs)
+        objects, left_out = self._objects.finish(outputs.tables)
         written = together(one.of_outputs for one in self._inputs)
         carried = {name: outputs.num_entries(name, 0) for name in outputs.tables if name != main}
         written_files = outputs.complete()
@@ -370,7 +376,6 @@ class _Skim:
             self._bad,
             carried,
             objects,
-            self._objects.differing,
             [*self._left_out, *without_columns, *left_out],
             missing,
             outputs.notes_left_out,

@@ -73,6 +73,11 @@ class Style(NamedTuple):
         return any(not isinstance(one, Unsaid) for one in self)
 
     @property
+    def has_codec_of_objects(self) -> bool:
+        """True if the codec of what is no table is said: one for all, and not for some columns."""
+        return not isinstance(self.compression, Unsaid | Mapping)
+
+    @property
     def codec_of_objects(self) -> settings.Codec:
         """The codec of what is no table."""
         codec = self.compression

@@ -266,6 +266,13 @@ class WritableFile(WritableDirectory):
             raise InvalidRequestError(f"{self._file_path}: {self._ended}")
         return self._native
 
+    def merger(self, rules: Mapping[str, str], *, repack: bool) -> _native.Merger:
+        """Return what merges objects into it by rules, as ``arrowroot.merge`` has them; for skims.
+
+        repack: those that are copied get the codec of this file.
+        """
+        return _native.Merger(self.native, rules=list(rules.items()), repack=repack)
+
     @property
     def is_closed(self) -> bool:
         """True if it was closed or aborted."""

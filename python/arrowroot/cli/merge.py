@@ -25,11 +25,17 @@ if TYPE_CHECKING:
     from arrowroot._merging.merge import Check, MergedObject
 
 
-def run(options: argparse.Namespace) -> int:
-    """Merge files, and say what became of their objects."""
+def rules_of(options: argparse.Namespace) -> dict[str, str]:
+    """Return the rules that were typed, of which the first of a pattern counts."""
     rules: dict[str, str] = {}
     for pattern, rule in options.rule:
         rules.setdefault(pattern, rule)
+    return rules
+
+
+def run(options: argparse.Namespace) -> int:
+    """Merge files, and say what became of their objects."""
+    rules = rules_of(options)
     storage = storage_options(options)
     request = request_of(
         options.output,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from arrowroot.cli.arguments import Command, add_columns, add_define, add_filter, add_storage, positive
-from arrowroot.cli.parser_write import add_checks, add_entries, add_style
+from arrowroot.cli.parser_write import add_checks, add_entries, add_rules, add_style
 
 _DRAW = """\
 Fills a histogram of an expression, or of two, and draws it with characters; --plot makes a picture. Of lists every
@@ -86,8 +86,9 @@ def _skim(skim: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         action="append",
         help="other trees and objects that go along: names or globs with commas, '!NAME' leaves out, none "
-        "(default: all trees, and objects that are the same in all inputs)",
+        "(default: all)",
     )
+    add_rules(skim, "what becomes of objects of several inputs, as merge has it")
     skim.add_argument(
         "--missing",
         choices=("raise", "null", "common"),

@@ -125,14 +125,7 @@ def _merge(merge: argparse.ArgumentParser) -> None:
         help="of trees. strict: all inputs have the same (default); union: those of all, with zeros and empty lists "
         "where an input has none; first: those of the first input",
     )
-    merge.add_argument(
-        "--rule",
-        metavar="PATTERN=RULE",
-        type=name_and_value,
-        action="append",
-        default=[],
-        help="what becomes of objects; may be repeated, and the first that matches counts",
-    )
+    add_rules(merge, "what becomes of objects")
     merge.add_argument(
         "--on-bad-input",
         choices=("fail", "skip"),
@@ -176,6 +169,18 @@ def _merge(merge: argparse.ArgumentParser) -> None:
         "--reproducible", action="store_true", help="the same bytes on any day: no UUID, no dates"
     )
     add_storage(merge)
+
+
+def add_rules(command: argparse.ArgumentParser, what: str) -> None:
+    """Add the rules of objects."""
+    command.add_argument(
+        "--rule",
+        metavar="PATTERN=RULE",
+        type=name_and_value,
+        action="append",
+        default=[],
+        help=f"{what}; may be repeated, and the first that matches counts",
+    )
 
 
 def add_entries(command: argparse.ArgumentParser, what: str) -> None:

@@ -23,7 +23,7 @@ from arrowroot.cli.arguments import definitions_of
 from arrowroot.cli.convert import check_verifiable
 from arrowroot.cli.convert import plan as show_plan
 from arrowroot.cli.failures import EXIT_DONE, EXIT_SKIPPED, EXIT_UNSUPPORTED
-from arrowroot.cli.merge import more_than_once
+from arrowroot.cli.merge import more_than_once, rules_of
 from arrowroot.cli.target import column_texts, storage_options
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def _given(
         "weight": options.weight,
         "sums": options.sum,
         "carry": _carried(options.carry),
+        "rules": rules_of(options),
         "missing": options.missing,
         "promote": options.promote,
         "on_bad_input": options.on_bad_input,
@@ -195,7 +196,7 @@ def _say(options: argparse.Namespace, made: Skimmed, wall_ns: int) -> None:
         )
     for url in more_than_once([one.url for one in made.inputs]):
         print(f"arrowroot: {printable(url)} is among the inputs more than once", file=sys.stderr)
-    for path, reason in [*made.differing, *made.left_out, *made.notes_left_out]:
+    for path, reason in [*made.left_out, *made.notes_left_out]:
         print(
             f"arrowroot: {printable(path)} was left out: {printable(without_secrets(reason))}",
             file=sys.stderr,

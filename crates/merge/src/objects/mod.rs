@@ -10,6 +10,7 @@ mod sparse;
 mod walk;
 pub(crate) mod worker;
 
+use arrowroot::format::codec::Compressor;
 use arrowroot::format::container::Key;
 use arrowroot::{File, FileKey};
 
@@ -19,8 +20,8 @@ use crate::rules::Rule;
 use classes::{is_added, is_graph, is_list, is_refused, is_sparse};
 use worker::Worker;
 
-/// Begins an object of the output, of which an input has the first.
-pub(crate) fn begin(input: &File, key: &FileKey, rule: Option<Rule>) -> Result<Box<dyn Merging>> {
+/// Begins an object of the output, of which an input has the first. `repacks`: it gets the codec of the output where it is copied.
+pub(crate) fn begin(input: &File, key: &FileKey, rule: Option<Rule>, repacks: bool) -> Result<Box<dyn Merging>> {
     let class = key.key.class_name.as_str();
     let names = Names::of(key);
     match rule {
@@ -36,18 +37,19 @@ pub(crate) fn begin(input: &File, key: &FileKey, rule: Option<Rule>) -> Result<B
         }
         _ => {
             let rule = rule.unwrap_or(Rule::First);
-            Ok(Box::new(Stored { names, rule, n_inputs: 0, staged: None, object: None }))
+            Ok(Box::new(Stored { names, rule, repacks, n_inputs: 0, staged: None, object: None }))
         }
     }
 }
 
-/// The object of the first input that has it, or those of all, copied as they are stored.
+/// The object of the first input that has it, or those of all, copied as they are stored, or compressed anew.
 struct Stored {
     names: Names,
     /// First, unique or all.
     rule: Rule,
+    repacks: bool,
     n_inputs: u64,
-    /// The key and the stored bytes of what was read last, until it is copied.
+    /// The key of what was read last, until it is copied, and its bytes: as they are stored, or unpacked if it is packed again.
     staged: Option<(Key, Vec<u8>)>,
     /// The first object, uncompressed, if others are compared with it.
     object: Option<Vec<u8>>,
@@ -73,18 +75,22 @@ impl Merging for Stored {
                         .mismatch(input, "it is not that of the inputs before, and the rule is unique"));
                 }
                 Some(_) if self.n_inputs > 0 => {}
-                _ => self.object = Some(object),
+                _ => self.object = Some(object.clone()),
             }
         }
         if self.n_inputs == 0 || self.rule == Rule::All {
-            self.staged = Some((key.clone(), stored.to_vec()));
+            let object = if self.repacks { object } else { stored.to_vec() };
+            self.staged = Some((key.clone(), object));
         }
         Ok(())
     }
 
     fn copy(&mut self, _input: &File, output: &Output) -> Result<()> {
-        if let Some((key, stored)) = self.staged.take() {
+        if let Some((key, mut stored)) = self.staged.take() {
             let directory = self.names.directory_in(output)?;
+            if self.repacks {
+                stored = output.file.pack_again(stored, &mut Compressor::default())?;
+            }
             output.file.write_stored(directory, &key, &stored, output.n_processes)?;
         }
         self.n_inputs += 1;

@@ -152,9 +152,8 @@ impl Classes {
 
     /// Writes the object of the record of streamer information.
     pub(super) fn write(&self, output: &mut Output) -> format::Result<()> {
-        // Other files describe all that their objects need, in the versions that these have.
-        let is_made =
-            |info: &&StreamerInfo| self.described.contains(&info.name) && !self.copied_by_name.contains_key(&info.name);
+        // Objects that were made, and not copied, may have another version than those of other files.
+        let is_made = |info: &&StreamerInfo| self.described.contains(&info.name) && self.copied_like(info).is_none();
         let infos: Vec<StreamerInfo> = self.copied.iter().chain(self.made.iter().filter(is_made)).cloned().collect();
         let rules_of = |info: &StreamerInfo| {
             let source = format!("sourceClass=\"{}\"", info.name);

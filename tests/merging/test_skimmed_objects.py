@@ -1,0 +1,107 @@
+"""Objects beside the tree of a skim: of one input as they were, of several as a merge has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import arrowroot as ar
+from tests.command import run_here
+from tests.judge import root
+
+from . import skimmed_with_root as made_by_root
+
+
+@pytest.mark.parametrize("more", [{}, {"compression": "zstd:5"}], ids=["as they are", "compressed anew"])
+def test_objects_of_any_class_are_what_they_were(tmp_path, more):
+    root.run(made_by_root.write_beside, tmp_path, "in.root")
+    outputs = {str(tmp_path / "one.root"): None, str(tmp_path / "two.root"): "x > 1"}
+    made = ar.skim(tmp_path / "in.root", tree="Events", outputs=outputs, **more)
+    assert made.left_out == []
+    expected = root.run(made_by_root.told_beside, tmp_path, "in.root")
+    with ar.open(tmp_path / "in.root") as before:
+        for number, path in enumerate(outputs):
+            found = root.run(made_by_root.told_beside, tmp_path, Path(path).name)
+            assert sorted(found.splitlines()) == sorted(expected.splitlines())
+            with ar.open(path) as after:
+                assert after["Events"].num_entries == (3, 1)[number]
+                assert [after.raw(name) for name in made.objects if name != "d"] == [
+                    before.raw(name) for name in made.objects if name != "d"
+                ]
+                stored = [{key.path: key.stored_bytes for key in file.key_list()} for file in (before, after)]
+                assert all(stored[0][name] == stored[1][name] for name in made.objects) == (not more)
+
+
+def test_objects_of_several_inputs_are_those_of_a_merge(tmp_path):
+    paths = [tmp_path / "a.root", tmp_path / "b.root"]
+    for number, path in enumerate(paths):
+        root.run(made_by_root.write_beside, tmp_path, path.name, number)
+        with ar.create(tmp_path / f"{path.stem}_more.root") as file:
+            file["Events"] = {"x": np.arange(3.0)}
+            file["d/h"] = np.histogram(np.arange(5 + number), bins=3, range=(0, 9))
+            file["note"] = f"of {number}"
+    # Those that a merge refuses are refused, and rules are its rules.
+    for more, refused in (({}, "poly: a TH2Poly"), ({"rules": {"poly": "first"}}, "points: a TGraph2D")):
+        with pytest.raises(ar.UnsupportedError, match=f"{refused} is not merged yet"):
+            ar.skim(paths, tmp_path / "skim.root", "Events", **more)
+    rules = {"po*": "first", "numbers": "unique"}
+    with pytest.raises(ar.SchemaMismatchError, match="numbers: it is not that of the inputs before"):
+        ar.skim(paths, tmp_path / "skim.root", "Events", rules=rules)
+    rules["numbers"] = "all"
+    more = [tmp_path / "a_more.root", tmp_path / "b_more.root"]
+    for given, of_given in ((paths, rules), (more, {})):
+        made = ar.skim(given, tmp_path / "skim.root", "Events", filter="x > 0", rules=of_given)
+        report = ar.merge(tmp_path / "merged.root", given, rules=of_given)
+        assert made.objects == [one.path for one in report.objects if one.path != "Events"]
+        with ar.open(tmp_path / "skim.root") as ours, ar.open(tmp_path / "merged.root") as merged:
+            keys = [(key.path, key.class_name, key.cycle) for key in merged.key_list()]
+            assert sorted((key.path, key.class_name, key.cycle) for key in ours.key_list()) == sorted(keys)
+            for path, class_name, cycle in keys:
+                if class_name not in ("TTree", "TDirectory"):
+                    assert ours.raw(f"{path};{cycle}") == merged.raw(f"{path};{cycle}"), path
+
+
+def put(path, first, edges=(0, 1, 2), **more):
+    with ar.create(path) as file:
+        file["t"] = {"x": np.arange(first, first + 3)}
+        file["h"] = (np.ones(len(edges) - 1), np.asarray(edges, float))
+        for name, value in more.items():
+            file[name] = value
+    return str(path)
+
+
+def test_an_input_whose_objects_do_not_fit_is_a_bad_one(tmp_path):
+    paths = [put(tmp_path / f"{k}.root", 10 * k, (0, 1, 3) if k == 1 else (0, 1, 2)) for k in range(3)]
+    with pytest.raises(ar.SchemaMismatchError, match=r"1\.root: h: fXaxis"):
+        ar.skim(paths, tmp_path / "out.root", "t")
+    assert not (tmp_path / "out.root").exists()
+    outputs = {str(tmp_path / "one.root"): None, str(tmp_path / "two.root"): "x > 0"}
+    made = ar.skim(paths, tree="t", outputs=outputs, on_bad_input="skip")
+    assert [path for path, _ in made.bad_inputs] == paths[1:2]
+    for path, n_entries in zip(outputs, (6, 5), strict=True):
+        with ar.open(path) as file:
+            assert (file["t"].num_entries, file["h"].values().tolist()) == (n_entries, [2, 2])
+    made = ar.skim(paths, tmp_path / "out.root", "t", rules={"h": "drop"})
+    assert (made.objects, made.outputs[0].num_entries) == ([], 9)
+
+
+def test_rules_that_no_object_has_and_trees_that_are_objects_elsewhere_are_an_error(tmp_path):
+    paths = [put(tmp_path / "0.root", 0, both="x"), put(tmp_path / "1.root", 0, both={"y": [1]})]
+    with pytest.raises(ar.InvalidRequestError, match="rules: no object has the name or path 'g_"):
+        ar.skim(paths[0], tmp_path / "out.root", "t", rules={"g_*": "first"})
+    with pytest.raises(ar.InvalidRequestError, match='no rule "frist"'):
+        ar.skim(paths[0], tmp_path / "out.root", "t", rules={"h": "frist"})
+    with pytest.raises(ar.InvalidRequestError, match="rules: expected rules by patterns"):
+        ar.skim(paths[0], tmp_path / "out.root", "t", rules=["h"])
+    for order in (paths, paths[::-1]):
+        with pytest.raises(
+            ar.SchemaMismatchError, match="'both' is a tree in some inputs, and another object"
+        ):
+            ar.skim(order, tmp_path / "out.root", "t")
+    ended = run_here(
+        "skim", *paths, tmp_path / "out.root", "--tree", "t", "--carry", "!both", "--rule", "h=first"
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ar.open(tmp_path / "out.root")["h"].values().tolist() == [1, 1]
