@@ -61,6 +61,9 @@ SUMS: dict[str, Callable[[], list[Any]]] = {
     "first empty": lambda: [_made(), *_three()[:2]],
     "second empty": lambda: [_filled(_made(), 0), _made(), _filled(_made(), 2)],
     "all empty": lambda: [_made(), _made(), _made()],
+    **{f"errors in {which}": lambda which=which, name=name: [
+        _filled(_made(name, squares=k in which), k) for k in range(N_INPUTS)]
+       for which, name in (((0,), "THnSparseD"), ((1,), "THnSparseI"), ((2,), "THnSparseF"), ((0, 2), "THnSparseC"))},
     "the same bins": lambda: [_filled(_made(), 1) for _ in range(N_INPUTS)],
 }  # fmt: skip
 
@@ -68,10 +71,6 @@ SUMS: dict[str, Callable[[], list[Any]]] = {
 REFUSED: dict[str, tuple[Callable[[], list[Any]], str]] = {
     "other axes": (lambda: [_filled(_made(n_bins=n), 0) for n in (10, 20, 10)], "fAxes.*differs"),
     "more axes": (lambda: [_filled(_made(n_axes=n), 0) for n in (2, 3, 2)], "fNdimensions differs"),
-    "errors in one": (
-        lambda: [_filled(_made(squares=k == 1), k) for k in range(N_INPUTS)],
-        r"it has errors \(Sumw2\)",
-    ),
 }
 
 

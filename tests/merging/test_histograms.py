@@ -62,6 +62,20 @@ def test_other_axes_are_an_error_that_names_the_axis(tmp_path):
     assert ar.open(tmp_path / "out.root")["h"].values().tolist() == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("edges", "axis"),
+    [([0, 1, 3], "fXaxis.fXmax"), ([0, 1, 2, 3], "fXaxis.fNbins"), ([0.5, 1, 1.5], "fXaxis.fXmin")],
+)
+def test_other_axes_in_a_list_are_an_error_that_names_the_axis(tmp_path, edges, axis):
+    paths = [tmp_path / "1.root", tmp_path / "2.root"]
+    for path, one in zip(paths, ([0, 1, 2], edges), strict=True):
+        h = (np.ones(len(one) - 1), np.asarray(one, float))
+        with ar.create(path) as file:
+            file["list"] = [h, h]
+    with pytest.raises(ar.SchemaMismatchError, match=rf"2\.root: list: 0\.{axis} differs"):
+        ar.merge(tmp_path / "out.root", paths)
+
+
 def test_an_object_that_only_some_inputs_have_is_added_of_those(tmp_path):
     paths = [
         write(tmp_path / "1.root", [1, 2], [0, 1, 2]),

@@ -29,10 +29,13 @@ def sums(inputs):
 @pytest.mark.parametrize("name", made.SUMS)
 def test_sums_of_filled_bins_are_those_of_hadd(sums, name):
     ours, theirs = sums
-    assert_same(ours[name], theirs[name])
+    assert_same(ours[name], theirs[name], has_mixed_errors="errors in" in name)
 
 
-def assert_same(ours, theirs):
+def assert_same(ours, theirs, *, has_mixed_errors=False):
+    if has_mixed_errors:
+        # hadd takes 1 from the sum of all squares for each histogram without errors, whose mark is -1.
+        assert 0 <= ours["sums"].pop(1) - theirs["sums"].pop(1) <= made.N_INPUTS
     bins, others = ours.pop("bins"), theirs.pop("bins")
     assert ours == theirs
     assert bins.keys() == others.keys()
@@ -46,11 +49,11 @@ def test_sums_take_more_fills_in_root(inputs):
         root.run(made.found, inputs, f"{name}.root", True, complaints_but=()) for name in ("ours", "theirs")
     )
     for name in made.SUMS:
-        assert_same(ours[name], theirs[name])
+        assert_same(ours[name], theirs[name], has_mixed_errors="errors in" in name)
 
 
 @pytest.mark.parametrize("name", made.REFUSED)
-def test_filled_bins_of_other_axes_and_errors_are_an_error(inputs, tmp_path, name):
+def test_filled_bins_of_other_axes_are_an_error(inputs, tmp_path, name):
     others = dict.fromkeys([other for other in made.REFUSED if other != name], "drop")
     paths = [inputs / f"no{number}.root" for number in range(made.N_INPUTS)]
     with pytest.raises(ar.ArrowrootError, match=rf"no1\.root: {name}: .*{made.REFUSED[name][1]}"):

@@ -24,6 +24,8 @@ const DENSE_CONTENTS: &str = "fArray.fData";
 const DENSE_SQUARES: (&str, &str) = ("fSumw2.fData", "fTsumw2");
 /// `TParameter::kIsConst`: all that were merged had one value.
 const IS_CONSTANT: u32 = 1 << 21;
+/// The number of the cells of a histogram, which follows from its axes.
+const N_CELLS: &str = "fNcells";
 /// The statistics. They are 0 where bins were set, not filled, and ROOT computes them of the bins when asked for.
 const STATISTICS: &str = "fTsum";
 
@@ -116,19 +118,28 @@ impl Sum {
     /// Checks that another one can be added, or says why not.
     pub(super) fn check(&self, other: &Sum) -> Result<(), String> {
         self.check_members(other)?;
+        let differs = |path: &str| format!("{path} differs from that of the inputs before: it cannot be added");
+        // The number of all cells, which comes before the axis that has other bins.
+        let mut cells = None;
         for span in &self.layout.spans {
             let found = other.bytes(&span.path);
             let own = &self.object[span.range.clone()];
             match span.role {
                 Role::Same if found.is_some_and(|found| found != own) && !self.has_same_labels(other, &span.path) => {
-                    return Err(format!("{} differs from that of the inputs before: it cannot be added", span.path));
+                    if !span.path.ends_with(N_CELLS) {
+                        return Err(differs(&span.path));
+                    }
+                    cells = cells.or(Some(&span.path));
                 }
                 Role::Add(_) if found.is_none() && may_be_empty(&span.path) => {}
-                Role::Add(_) if found.is_none_or(|found| found.len() != own.len()) => {
+                Role::Add(_) if cells.is_none() && found.is_none_or(|found| found.len() != own.len()) => {
                     return Err(format!("it has other {} than the inputs before: it cannot be added", span.path));
                 }
                 _ => {}
             }
+        }
+        if let Some(path) = cells {
+            return Err(differs(path));
         }
         // Spans of no bytes are not listed.
         if let Some(span) =
@@ -440,7 +451,7 @@ pub(super) fn add_numbers(number: Number, own: &mut [u8], other: &[u8]) {
 
 /// A number of a bin.
 #[expect(clippy::cast_precision_loss, reason = "as ROOT does: GetBinContent is a double")]
-fn as_f64(number: Number, bin: &[u8]) -> f64 {
+pub(super) fn as_f64(number: Number, bin: &[u8]) -> f64 {
     let read = || {
         Some(match number {
             Number::Bool => f64::from(u8::from(*bin.first()? != 0)),

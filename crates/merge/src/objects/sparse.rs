@@ -7,7 +7,7 @@ use arrowroot::format::streamer::{ObjectSlot, ObjectSlots, object_base};
 use arrowroot::format::{Cursor, Error as FormatError, Output as Bytes, Result as FormatResult};
 use arrowroot::{File, FileKey};
 
-use super::add::{Sum, add_numbers};
+use super::add::{Sum, add_numbers, as_f64};
 use super::classes::array_of;
 use super::layout::Number;
 use super::worker::Worker;
@@ -138,6 +138,14 @@ impl Bins {
         self.places = bins.map(|(place, coordinates)| (coordinates.to_vec(), place)).collect();
     }
 
+    /// Has squares of weights, which were all 1 where there were none. Source: `THnSparse::GetBinError2` (ROOT 6.40).
+    fn need_squares(&mut self) {
+        let (number, contents) = (self.number, &self.contents);
+        self.squares.get_or_insert_with(|| {
+            contents.chunks_exact(number.n_bytes()).flat_map(|bin| as_f64(number, bin).to_be_bytes()).collect()
+        });
+    }
+
     /// Adds the bins of another one of the same axes.
     fn add(&mut self, other: &Bins) {
         self.n_bytes = self.n_bytes.max(other.n_bytes);
@@ -239,9 +247,8 @@ impl Merging for Sparse {
         if let Some((sum, known)) = &self.sum {
             sum.check(&found).map_err(|what| self.names.mismatch(input, what))?;
             let is_alike = known.n_bytes == bins.n_bytes || known.n_bytes == 0 || bins.n_bytes == 0;
-            if !is_alike || known.squares.is_some() != bins.squares.is_some() {
-                let what = "it has errors (Sumw2), or coordinates of a size, that it has not in the inputs before: it is \
-                            not added yet";
+            if !is_alike {
+                let what = "it has coordinates of another size than in the inputs before: it is not added yet";
                 return Err(self.names.unsupported(input, what));
             }
         }
@@ -258,6 +265,10 @@ impl Merging for Sparse {
                 self.sum = Some((other, others));
             }
             Some((sum, bins)) => {
+                if bins.squares.is_some() != others.squares.is_some() {
+                    bins.need_squares();
+                    others.need_squares();
+                }
                 sum.add(&other);
                 bins.add(&others);
             }
