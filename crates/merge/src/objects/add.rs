@@ -9,6 +9,7 @@ use arrowroot_file::format_error;
 use super::categories::{self, Width};
 use super::layout::{Group, Layout, MemberSpan, Number, Role};
 use super::references::references;
+use super::room;
 use super::worker::Worker;
 use crate::error::Result;
 use crate::merging::{Merged, Merging, Names, Origin, Output};
@@ -95,6 +96,18 @@ impl Sum {
         let own = Sum { widest: alike.widest, ..own };
         own.check(&other)?;
         Ok((own, other))
+    }
+
+    /// Has room for its place in a file that may grow large, as far as what refers to what before a place in it is known.
+    pub(super) fn make_room(&mut self, output: &Output, end: usize) -> Result<()> {
+        if room::may_grow_large(output)? {
+            let pointers = &self.layout.pointers;
+            let pointers = &pointers[..pointers.partition_point(|pointer| pointer.at < end)];
+            if let Some(key) = room::enlarged(&self.key, &mut self.object, pointers) {
+                self.key = key;
+            }
+        }
+        Ok(())
     }
 
     /// The same object with other bytes, as another file stores it now.
@@ -386,7 +399,9 @@ impl Merging for Added {
     }
 
     fn pack(&mut self, output: &Output, worker: &mut Worker) -> Result<()> {
-        self.sum.as_mut().map_or(Ok(()), |sum| sum.pack(output, worker))
+        let Some(sum) = &mut self.sum else { return Ok(()) };
+        sum.make_room(output, usize::MAX)?;
+        sum.pack(output, worker)
     }
 
     fn finish(self: Box<Self>, output: &Output, _origins: &[Origin]) -> Result<Merged> {

@@ -72,6 +72,8 @@ impl Merging for Graph {
     }
 
     fn pack(&mut self, output: &Output, worker: &mut Worker) -> Result<()> {
+        let Some(first) = self.parts.first_mut() else { return Ok(()) };
+        first.make_room(output, usize::MAX)?;
         let Some(first) = self.parts.first() else { return Ok(()) };
         let object = joined(&self.parts).ok_or_else(|| Error::InvalidRequest {
             what: format!("{}: its points take 1 GiB or more: the rules first, all and drop take it", self.names.path),

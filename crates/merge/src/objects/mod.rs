@@ -6,11 +6,12 @@ mod classes;
 mod graph;
 mod layout;
 mod references;
+mod room;
 mod sparse;
 mod walk;
 pub(crate) mod worker;
 
-use arrowroot::format::codec::Compressor;
+use arrowroot::format::codec::{Compressor, Decompressor};
 use arrowroot::format::container::Key;
 use arrowroot::{File, FileKey};
 
@@ -18,6 +19,7 @@ use crate::error::Result;
 use crate::merging::{Merged, Merging, Names, Origin, Output};
 use crate::rules::Rule;
 use classes::{is_added, is_graph, is_list, is_refused, is_sparse};
+use layout::Layouts;
 use worker::Worker;
 
 /// Begins an object of the output, of which an input has the first. `repacks`: it gets the codec of the output where it is copied.
@@ -40,6 +42,19 @@ pub(crate) fn begin(input: &File, key: &FileKey, rule: Option<Rule>, repacks: bo
             Ok(Box::new(Stored { names, rule, repacks, n_inputs: 0, staged: None, object: None }))
         }
     }
+}
+
+/// See [`room::enlarged`]; `None` if it is not known what is in the object.
+fn with_longer_key(key: &Key, object: &mut [u8], input: &File) -> Option<Key> {
+    let class = key.class_name.as_str();
+    if room::has_no_pointers(class) {
+        return room::enlarged(key, object, &[]);
+    }
+    if !(is_added(class) || is_list(class) || is_graph(class)) {
+        return None;
+    }
+    let layout = Layouts::default().of(class, object, key.key_bytes.into(), input.streamer_infos().ok()?).ok()?;
+    room::enlarged(key, object, &layout.pointers)
 }
 
 /// The object of the first input that has it, or those of all, copied as they are stored, or compressed anew.
@@ -85,10 +100,22 @@ impl Merging for Stored {
         Ok(())
     }
 
-    fn copy(&mut self, _input: &File, output: &Output) -> Result<()> {
-        if let Some((key, mut stored)) = self.staged.take() {
+    fn copy(&mut self, input: &File, output: &Output) -> Result<()> {
+        if let Some((mut key, mut stored)) = self.staged.take() {
             let directory = self.names.directory_in(output)?;
-            if self.repacks {
+            let mut is_unpacked = self.repacks;
+            // Identifiers of processes have their numbers in longer keys alone, too.
+            if !key.is_large() && (output.file.is_large() || output.n_processes > 0) {
+                let mut object = if is_unpacked {
+                    stored.clone()
+                } else {
+                    input.unpack_by(&mut Decompressor::default(), &key, &stored)?
+                };
+                if let Some(large) = with_longer_key(&key, &mut object, input) {
+                    (key, stored, is_unpacked) = (large, object, true);
+                }
+            }
+            if is_unpacked {
                 stored = output.file.pack_again(stored, &mut Compressor::default())?;
             }
             output.file.write_stored(directory, &key, &stored, output.n_processes)?;

@@ -285,6 +285,8 @@ impl Merging for Sparse {
         let too_large = || crate::error::Error::InvalidRequest {
             what: format!("{}: it is too large, or its chunks have other sizes than it says", self.names.path),
         };
+        // Its chunks are written anew.
+        sum.make_room(output, chunks_at(sum).unwrap_or_default())?;
         sum.object = with_bins(sum, bins).ok_or_else(too_large)?;
         (bins.coordinates, bins.contents, bins.squares, bins.places) = Default::default();
         sum.pack(output, worker)
