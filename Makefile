@@ -204,8 +204,9 @@ soak-write: build $(VENV)/.root ## write 1,000 drawn tables, large files and kil
 	ARROWROOT_SOAK=1 ARROWROOT_SEEDS=$(SEEDS) $(BIN)/python -m pytest tests/writing $(PYTEST_ARGS)
 
 .PHONY: soak-merge
-soak-merge: build $(VENV)/.root ## 500 drawn chains of writing, merging, skimming, updates by ROOT; and 2.5 GB
-	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/merging/test_chains.py tests/merging/test_large.py $(PYTEST_ARGS)
+soak-merge: build $(VENV)/.root ## 500 drawn chains of writing, merging, skimming, updates by ROOT; 400 damaged inputs, 100 kills, 2.5 GB
+	ARROWROOT_SOAK=1 $(BIN)/python -m pytest tests/merging/test_chains.py tests/merging/test_damage.py tests/merging/test_large.py \
+	  tests/python/test_skim_parts.py $(PYTEST_ARGS)
 
 .PHONY: validation
 validation: build $(VENV)/.root ## read and write what the RNTuple Validation Suite has (SUITE=DIRECTORY, a checkout of it)

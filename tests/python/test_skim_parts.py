@@ -6,7 +6,9 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,8 @@ from tests.command import run_here
 from .test_skim import events, names_in, put, read
 
 CUT = "nMuon >= 2"
+#: Kills of skims at drawn times.
+N_KILLS = 100 if os.environ.get("ARROWROOT_SOAK") else 3
 #: A skim that is killed before it does something for the n-th time: before it puts a part into its place or writes
 #: entries, before the outputs are published or the parts are removed.
 KILLED = """
@@ -113,6 +117,56 @@ def test_a_skim_that_was_killed_anywhere_goes_on_to_the_same_bytes(tmp_path, fil
     assert ran.returncode == 0
     assert out.read_bytes() == expected[0]
     assert "out.root.parts" not in names_in(tmp_path)
+
+
+#: A skim to several outputs that says when it begins.
+TIMED = """
+import sys
+import arrowroot as ar
+import arrowroot._skimming.skim, arrowroot._writing.table, pyarrow.ipc
+n_threads, *files = sys.argv[1:]
+print("begins", flush=True)
+outputs = {"many.root": "nMuon > 2", "few.root:Few": "nMuon < 2", "all.root": None}
+ar.skim(files, tree="Events", outputs=outputs, resume=True, reproducible=True, n_threads=int(n_threads))
+"""
+
+
+@contextmanager
+def a_skim_to_several(directory, files):
+    """A skim that has begun; it is waited for."""
+    command = [sys.executable, "-c", TIMED, "2", *files]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=directory) as process:
+        assert process.stdout.readline() == "begins\n"
+        yield process
+
+
+def test_several_outputs_of_a_skim_killed_at_any_time_are_those_of_one_go(tmp_path, files):
+    """Each output is the older one or the new one, and the skim that goes on has no part lost or doubled."""
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    begin = time.perf_counter()
+    with a_skim_to_several(whole, files) as process:
+        assert process.wait() == 0
+    longest = time.perf_counter() - begin
+    expected = {path.name: path.read_bytes() for path in whole.iterdir()}
+    assert sorted(expected) == ["all.root", "few.root", "many.root"]
+    draw = random.Random(1)
+    for number in range(N_KILLS):
+        # Killed again and again, until one comes to its end.
+        for name in expected:
+            (killed / name).write_bytes(b"older")
+        for _ in range(draw.randrange(1, 4)):
+            with a_skim_to_several(killed, files) as process:
+                time.sleep(draw.uniform(0, longest))
+                process.kill()
+            found = {name: (killed / name).read_bytes() for name in expected}
+            assert all(one in (b"older", expected[name]) for name, one in found.items()), number
+        with a_skim_to_several(killed, files) as process:
+            assert process.wait() == 0, number
+        assert {name: (killed / name).read_bytes() for name in expected} == expected, number
+        left = {name for name in names_in(killed) if not name.endswith(".part")}
+        assert left == {*expected}, number
 
 
 def test_only_what_is_missing_is_read_again(tmp_path, files, expected, made, monkeypatch):
