@@ -24,10 +24,10 @@ inline std::string show(const ROOT::RFieldBase::RValue &value);
 inline std::string show_variant(const ROOT::RFieldBase::RValue &value)
 {
    auto alternatives = const_cast<ROOT::RFieldBase &>(value.GetField()).GetMutableSubfields();
-   std::size_t size = 1, alignment = 1; // none is larger than that of pointers: ROOT says more of sets and maps
+   std::size_t size = 1, alignment = 1;
    for (const auto *one : alternatives) {
       size = std::max(size, one->GetValueSize());
-      alignment = std::max(alignment, std::min(one->GetAlignment(), sizeof(void *)));
+      alignment = std::max(alignment, one->GetAlignment());
    }
    const auto place = value.GetPtr<void>();
    const auto number = static_cast<const unsigned char *>(place.get())[(size + alignment - 1) / alignment * alignment];
@@ -52,6 +52,8 @@ inline std::string show(const ROOT::RFieldBase::RValue &value)
    if (type == "std::uint32_t") return std::to_string(value.GetRef<std::uint32_t>());
    if (type == "ROOT::RNTupleCardinality<std::uint32_t>")
       return std::to_string(*static_cast<const std::uint32_t *>(value.GetPtr<void>().get()));
+   if (type == "ROOT::RNTupleCardinality<std::uint64_t>")
+      return std::to_string(*static_cast<const std::uint64_t *>(value.GetPtr<void>().get()));
    if (type == "std::int64_t") return std::to_string(value.GetRef<std::int64_t>());
    if (type == "std::uint64_t") return std::to_string(value.GetRef<std::uint64_t>());
    if (type == "std::string") return '"' + value.GetRef<std::string>() + '"';
