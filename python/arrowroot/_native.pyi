@@ -321,7 +321,7 @@ class FileWriter:
         autosave_bytes: int,
         generates_offsets: bool,
         page_bytes: int | None,
-        projections: Sequence[tuple[str, str, str, bool]],
+        projections: Sequence[tuple[str, str, str, bool, str, bool]],
         notes: Any,
     ) -> TableWriter:
         """Begin a table. ``schema``: an object with ``__arrow_c_schema__``; nullable: validity is stored.
@@ -332,8 +332,8 @@ class FileWriter:
         column, None for a codec found by trial and for a counter of its own, "" for the usual title;
         ``kind``: "ttree" or "rntuple"; ``flush``: "bytes", "entries" or "never", and how many; max_cluster_bytes:
         uncompressed, None: what fits the buffers. ``baskets``: "fitted", "fixed" or "optimized", and the bytes of
-        one. generates_offsets: baskets of counted arrays store no offsets (``kGenerateOffsetMap``). ``notes``: an
-        ``arrowroot._writing.notes.Notes``.
+        one. generates_offsets: baskets of counted arrays store no offsets (``kGenerateOffsetMap``). projections: each
+        an ``arrowroot._layout.projections.Projection``. ``notes``: an ``arrowroot._writing.notes.Notes``.
         """
     def write_object(
         self,

@@ -11,6 +11,8 @@ from tests.judge.lazy import ROOT
 from . import merged_ntuples_with_root
 
 HEADER = Path(__file__).resolve().with_name("drawn_types_with_root.h")
+#: Classes that need a dictionary, if sets of numbers are read.
+SETS_OF_NUMBERS = [f"class std::{name}<std::int32_t>+" for name in ("set", "unordered_set", "multiset")]
 #: Types of which RDataFrame takes columns: each takes a second to interpret.
 TAKEN = {"double": float, "float": float, "std::int32_t": int, "std::string": str}
 

@@ -93,6 +93,56 @@ def described(path: str) -> dict[str, Any]:
     }
 
 
+def types(path: str, tree: str) -> dict[str, tuple[str, str]]:
+    """Return the types of the fields at the top, and the names under which these are used."""
+    reader = ROOT.RNTupleReader.Open(tree, path)
+    descriptor = reader.GetDescriptor()
+    found = descriptor.GetTopLevelFields()
+    return {str(one.GetFieldName()): (str(one.GetTypeName()), str(one.GetTypeAlias())) for one in found}
+
+
+def write_types(path: str, projected: dict[str, tuple[str, dict[str, str]]]) -> None:
+    """Write projected fields of types, each with what its parts show, as ROOT's model has them."""
+    adding = "".join(
+        'add("{}", "{}", {{{}}});'.format(
+            name, kind, ",".join(f'{{"{part}", "{source}"}}' for part, source in sources.items())
+        )
+        for name, (kind, sources) in projected.items()
+    )
+    code = """
+    void write_types(const char *path) {
+       auto model = ROOT::RNTupleModel::Create();
+       auto pairs = model->MakeField<std::vector<std::pair<int, float>>>("pairs");
+       auto v = model->MakeField<std::vector<int>>("v");
+       auto s = model->MakeField<std::set<int>>("s");
+       auto m = model->MakeField<std::map<std::string, int>>("m");
+       auto o = model->MakeField<std::optional<int>>("o");
+       auto x = model->MakeField<float>("x");
+       model->AddField(ROOT::RFieldBase::Create("d", "std::vector<Double32_t>").Unwrap());
+       auto add = [&](const char *name, const char *type, std::map<std::string, std::string> sources) {
+          auto mapping = [=](const std::string &one) { return sources.at(one); };
+          model->AddProjectedField(ROOT::RFieldBase::Create(name, type).Unwrap(), mapping).ThrowOnError();
+       };
+       ADDING
+       auto d = model->GetDefaultEntry().GetPtr<std::vector<double>>("d");
+       auto writer = ROOT::RNTupleWriter::Recreate(std::move(model), "t", path);
+       for (int i = 0; i < 5; ++i) {
+          pairs->clear();
+          for (int k = 0; k < i % 3; ++k) pairs->emplace_back(10 * i + k, 0.5f * k);
+          v->assign(i % 2, i);
+          s->insert(i);
+          (*m)[std::to_string(i)] = i;
+          if (i % 2) o->emplace(i); else o->reset();
+          *x = 0.25f * i;
+          d->assign(i % 3, 0.5 * i);
+          writer->Fill();
+       }
+    }
+    """
+    ROOT.gInterpreter.Declare(code.replace("ADDING", adding))
+    ROOT.write_types(path)
+
+
 def merge(first: str, second: str, out: str) -> None:
     """Merge two files by ROOT's merger."""
     merger = ROOT.TFileMerger(False)

@@ -76,7 +76,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def flat(values: Any) -> Any:
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    return np.asarray(values.flatten() if pa.types.is_list(values.type) else values, np.float64)
+    is_of_lists = pa.types.is_list(values.type) or pa.types.is_fixed_size_list(values.type)
+    return np.asarray(values.flatten() if is_of_lists else values, np.float64)
 
 
 @pytest.mark.parametrize("layout", ["ttree", "rntuple"])

@@ -133,7 +133,7 @@ impl PyFileWriter {
         autosave_bytes: u64,
         generates_offsets: bool,
         page_bytes: Option<u32>,
-        projections: Vec<(String, String, String, bool)>,
+        projections: Vec<Projected>,
         notes: Notes,
     ) -> PyResult<PyTableWriter> {
         let schema = Arc::new(schema_in(&schema)?);
@@ -167,7 +167,14 @@ impl PyFileWriter {
             page_bytes,
             projections: projections
                 .into_iter()
-                .map(|(name, source, title, is_optional)| ProjectedField { name, source, title, is_optional })
+                .map(|(name, source, title, is_optional, type_name, is_type_kept)| ProjectedField {
+                    name,
+                    source,
+                    title,
+                    is_optional,
+                    type_name,
+                    is_type_kept,
+                })
                 .collect(),
             notes: notes.into_notes(),
         };
@@ -363,6 +370,9 @@ impl Reduced {
         })
     }
 }
+
+/// A `Projection` of `arrowroot._layout.projections`.
+type Projected = (String, String, String, bool, String, bool);
 
 #[pyclass(name = "TableWriter", module = "arrowroot._native", frozen)]
 pub(crate) struct PyTableWriter {

@@ -44,9 +44,11 @@ impl Column {
             Precision::Double32(Annotation { range, .. }) | Precision::Float16(Annotation { range, .. }) => range,
             _ => None,
         };
+        let types = self.layout.types.iter().filter_map(|(_, text)| FieldType::parse(text).ok());
+        let mut ranges = range.into_iter().chain(types.flat_map(|found| found.ranges()));
         let what = if default_bytes(&self.data_type) > MAX_DEFAULT_BYTES {
             format!("entries of more than {} MiB each", MAX_DEFAULT_BYTES >> 20)
-        } else if has_number_by_default(&self.data_type) && range.is_some_and(|(min, max)| min > 0.0 || max < 0.0) {
+        } else if has_number_by_default(&self.data_type) && ranges.any(|(min, max)| min > 0.0 || max < 0.0) {
             "a precision whose range lacks 0".to_owned()
         } else {
             return Ok(());

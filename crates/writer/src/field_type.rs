@@ -1,6 +1,6 @@
 //! C++ types that are asked for: their names as people write them, and as an RNTuple has them.
 
-use arrowroot_format::rntuple::number_type_name;
+use arrowroot_format::rntuple::{Encoding, number_type_name};
 use arrowroot_format::streamer::Primitive;
 
 use crate::unique::Unique;
@@ -11,7 +11,7 @@ const MAX_NAME_BYTES: usize = 1 << 16;
 const MAX_DEPTH: usize = 32;
 
 /// A C++ type.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FieldType {
     /// Its template, or kind.
     pub(crate) kind: Kind,
@@ -22,12 +22,16 @@ pub(crate) struct FieldType {
 }
 
 /// A template of the standard library, or a type without arguments.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
     /// A number, by the name that fields have.
     Number(Primitive, &'static str),
+    /// The same of reduced precision, as the columns of an RNTuple have it: `float[Real32Trunc:16]`.
+    Precise(Primitive, &'static str, Encoding),
     /// `Double32_t`: a double that is stored as a float.
     Double32,
+    /// A packed type that branches alone have, as it stands: `Float16_t`, `Double32_t[0,10,12]`.
+    Packed(String),
     Text,
     /// Lists: `std::vector`, `ROOT::RVec`.
     List(&'static str),
@@ -49,6 +53,8 @@ pub(crate) enum Kind {
     /// `std::optional`, `std::unique_ptr`.
     Nullable(&'static str),
     Atomic,
+    /// Lengths of lists, which projected fields show.
+    Cardinality,
     /// An enumeration or a class that the data describe.
     Named(Named),
 }
@@ -74,7 +80,7 @@ pub(crate) struct Base {
 }
 
 /// The templates: as people write them, without `std::`, and how many arguments they have (0: any number).
-const TEMPLATES: [(&str, Kind, usize); 18] = [
+const TEMPLATES: [(&str, Kind, usize); 19] = [
     ("vector", Kind::List("std::vector"), 1),
     ("ROOT::RVec", Kind::List("ROOT::VecOps::RVec"), 1),
     ("ROOT::VecOps::RVec", Kind::List("ROOT::VecOps::RVec"), 1),
@@ -93,6 +99,7 @@ const TEMPLATES: [(&str, Kind, usize); 18] = [
     ("optional", Kind::Nullable("std::optional"), 1),
     ("unique_ptr", Kind::Nullable("std::unique_ptr"), 1),
     ("atomic", Kind::Atomic, 1),
+    (CARDINALITY, Kind::Cardinality, 1),
 ];
 
 /// Names of numbers beside those that fields have. Source: `GetNormalizedTypeName` (ROOT 6.40); `char` and `std::byte` are
@@ -157,6 +164,7 @@ pub(crate) const LISTS: &str = "std::vector<T>, ROOT::RVec<T>, std::set<T>, std:
                                 std::unordered_multiset<T>";
 pub(crate) const MAPS: &str =
     "std::map<K,V>, std::unordered_map<K,V>, std::multimap<K,V>, std::unordered_multimap<K,V>";
+const CARDINALITY: &str = "ROOT::RNTupleCardinality";
 pub(crate) const CHAR: &str = "char";
 pub(crate) const BYTE: &str = "std::byte";
 
@@ -178,8 +186,9 @@ impl FieldType {
     /// The name that an RNTuple has of it.
     pub(crate) fn name(&self) -> String {
         let template = match &self.kind {
-            Kind::Number(_, name) => return (*name).to_owned(),
+            Kind::Number(_, name) | Kind::Precise(_, name, _) => return (*name).to_owned(),
             Kind::Double32 => return "double".to_owned(),
+            Kind::Packed(text) => return text.clone(),
             Kind::Text => return "std::string".to_owned(),
             Kind::Named(named) => return named.name.clone(),
             Kind::Bitset => return format!("std::bitset<{}>", self.size),
@@ -189,6 +198,7 @@ impl FieldType {
             Kind::Tuple => "std::tuple",
             Kind::Variant => "std::variant",
             Kind::Atomic => "std::atomic",
+            Kind::Cardinality => CARDINALITY,
         };
         let arguments: Vec<String> = self.arguments.iter().map(FieldType::name).collect();
         format!("{template}<{}>", arguments.join(","))
@@ -207,6 +217,20 @@ impl FieldType {
     /// True if it says how long lists are, at any depth.
     pub(crate) fn has_lengths(&self) -> bool {
         matches!(self.kind, Kind::Array | Kind::Bitset) || self.arguments.iter().any(FieldType::has_lengths)
+    }
+
+    /// True if numbers that differ may be stored as equal ones, at any depth.
+    pub(crate) fn is_rounded(&self) -> bool {
+        matches!(self.kind, Kind::Precise(..)) || self.arguments.iter().any(FieldType::is_rounded)
+    }
+
+    /// The ranges that its numbers have, at any depth.
+    pub(crate) fn ranges(&self) -> Vec<(f64, f64)> {
+        let own = match self.kind {
+            Kind::Precise(_, _, Encoding::Quantized { min, max, .. }) => Some((min, max)),
+            _ => None,
+        };
+        own.into_iter().chain(self.arguments.iter().flat_map(FieldType::ranges)).collect()
     }
 
     /// The type of the items of a map.
@@ -230,7 +254,13 @@ impl Parser<'_> {
             Some(name) => FieldType { kind: Kind::Named(Named::parse(&name)?), arguments: Vec::new(), size: 0 },
             None => {
                 let name = self.word();
-                if self.takes('<') { self.template(&name)? } else { plain(&name)? }
+                if self.takes('<') {
+                    self.template(&name)?
+                } else if self.takes('[') {
+                    self.precise(&name)?
+                } else {
+                    plain(&name)?
+                }
             }
         };
         if let Kind::Named(named) = &mut found.kind
@@ -304,7 +334,7 @@ impl Parser<'_> {
 
     /// Letters, digits and colons, with single spaces between words.
     fn word(&mut self) -> String {
-        let end = self.rest.find(['<', '>', ',', '{', '}']).unwrap_or(self.rest.len());
+        let end = self.rest.find(['<', '>', ',', '{', '}', '[']).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
         word.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
@@ -313,6 +343,28 @@ impl Parser<'_> {
     fn takes(&mut self, character: char) -> bool {
         let rest = self.rest.trim_start().strip_prefix(character);
         rest.inspect(|rest| self.rest = rest).is_some()
+    }
+
+    /// A number of reduced precision, behind the bracket.
+    fn precise(&mut self, name: &str) -> Result<FieldType, String> {
+        let mut depth = 1;
+        let ends = |character| {
+            depth += i32::from(character == '[') - i32::from(character == ']');
+            depth == 0
+        };
+        let end = self.rest.find(ends).ok_or_else(|| format!("no ] behind {name}["))?;
+        let inside = &self.rest[..end];
+        self.rest = &self.rest[end + 1..];
+        let text = format!("{name}[{inside}]");
+        let kind = match plain(name)?.kind {
+            Kind::Double32 | Kind::Packed(_) => Kind::Packed(text),
+            Kind::Number(primitive @ (Primitive::Float32 | Primitive::Float64), name) => match encoding_of(inside) {
+                Some(encoding) => Kind::Precise(primitive, name, encoding),
+                None => return Err(format!("{text}: what is possible is {}", precise_types(name))),
+            },
+            _ => return Err(format!("{text}: only float and double have a precision in brackets")),
+        };
+        Ok(FieldType { kind, arguments: Vec::new(), size: 0 })
     }
 
     fn template(&mut self, name: &str) -> Result<FieldType, String> {
@@ -382,8 +434,33 @@ fn without_arguments(name: &str) -> Option<String> {
     Some(without + rest)
 }
 
+/// The types of numbers of reduced precision, of `float` or `double`, for messages.
+pub(crate) fn precise_types(name: &str) -> String {
+    format!("{name}[Real32Trunc:16] (10 to 31 bits), {name}[Real32Quant:12[0,1]] (1 to 32 bits in a range)")
+}
+
+/// The column of numbers that a precision names; `None` if it names none.
+fn encoding_of(text: &str) -> Option<Encoding> {
+    let (kind, rest) = text.split_once(':')?;
+    match kind.trim() {
+        "Real32Trunc" => {
+            let bits = rest.trim().parse().ok().filter(|bits| (10..=31).contains(bits))?;
+            Some(Encoding::Truncated { bits })
+        }
+        "Real32Quant" => {
+            let (bits, range) = rest.trim().strip_suffix(']')?.split_once('[')?;
+            let bits = bits.trim().parse().ok().filter(|bits| (1..=32).contains(bits))?;
+            let (min, max) = range.split_once(',')?;
+            let (min, max): (f64, f64) = (min.trim().parse().ok()?, max.trim().parse().ok()?);
+            (min < max && (max - min).is_finite()).then_some(Encoding::Quantized { bits, min, max })
+        }
+        _ => None,
+    }
+}
+
 fn no_template(name: &str) -> String {
-    let known: Vec<&str> = TEMPLATES.iter().map(|(template, ..)| *template).filter(|one| *one != "RVec").collect();
+    let is_shown = |template: &&str| !["RVec", CARDINALITY].contains(template);
+    let known: Vec<&str> = TEMPLATES.iter().map(|(template, ..)| *template).filter(is_shown).collect();
     format!("no field has the template {name:?}; there are {}, array, bitset", known.join(", "))
 }
 
@@ -400,6 +477,7 @@ fn plain(name: &str) -> Result<FieldType, String> {
         "char" | "Char_t" => of(Kind::Number(Primitive::Int8, CHAR)),
         "std::byte" | "byte" => of(Kind::Number(Primitive::UInt8, BYTE)),
         "Double32_t" => of(Kind::Double32),
+        "Float16_t" => of(Kind::Packed(name.to_owned())),
         "std::string" | "string" => of(Kind::Text),
         _ => of(Kind::Named(Named::parse(name)?)),
     }
@@ -449,6 +527,10 @@ mod tests {
             ("vector<vector<bool> >", "std::vector<std::vector<bool>>"),
             ("std::vector<std::pair<int, float>>", "std::vector<std::pair<std::int32_t,float>>"),
             ("RVec<Double32_t>", "ROOT::VecOps::RVec<double>"),
+            ("vector<Float_t[ Real32Trunc: 16]>", "std::vector<float>"),
+            ("std::pair<double[Real32Quant:12[-1, 2e3]],int>", "std::pair<double,std::int32_t>"),
+            ("vector<Double32_t[0,10,12]>", "std::vector<Double32_t[0,10,12]>"),
+            ("ROOT::RNTupleCardinality<unsigned long>", "ROOT::RNTupleCardinality<std::uint64_t>"),
             ("std::map< std::string , std::array<short, 3>>", "std::map<std::string,std::array<std::int16_t,3>>"),
             ("bitset<40>", "std::bitset<40>"),
             ("std::variant<std::monostate_like, char>", "std::variant<std::monostate_like,char>"),
@@ -479,6 +561,12 @@ mod tests {
             ("std::vector<int", "no > behind"),
             ("int>", "\">\" behind a type"),
             ("float*", "is no type of a field"),
+            ("float[Real32Trunc:9]", "possible is float[Real32Trunc:16] (10 to 31 bits), float[Real32Quant:12[0,1]]"),
+            ("double[Real32Quant:12[1,1]]", "possible is double[Real32Trunc:16]"),
+            ("double[Real32Quant:33[0,1]]", "possible is double[Real32Trunc:16]"),
+            ("float[mantissa:10]", "possible is float[Real32Trunc:16]"),
+            ("float[Real32Trunc:16", "no ] behind float["),
+            ("int[3]", "only float and double have a precision"),
             ("D{x}", "its own members are not listed"),
             ("D{B{x", "no } behind the bases of B"),
             ("float{B{x}}", "behind a type"),

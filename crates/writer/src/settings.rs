@@ -169,6 +169,11 @@ pub struct ProjectedField {
     pub title: String,
     /// It is left out where the format has no such field, as the length of a list that may be missing.
     pub is_optional: bool,
+    /// Its C++ type, of the representation of what it shows; empty for that type itself.
+    pub type_name: String,
+    /// The type is that of a table that was read: one that the field cannot have is left out, and one that is only for some
+    /// values is taken, as a `std::set` of what may be equal.
+    pub is_type_kept: bool,
 }
 
 /// The settings of a table.

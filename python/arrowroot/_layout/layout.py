@@ -36,7 +36,7 @@ from arrowroot._sizes import parse_size
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from typing import TypeAlias, TypeVar
 
     import pyarrow as pa
@@ -243,21 +243,29 @@ class Layout:
         return self.flush if isinstance(self.flush, int) else _N_LOOKED_AT
 
     def columns(
-        self, schema: pa.Schema, first: Sequence[pa.Table], where: str, *, may_grow: bool = False
+        self,
+        schema: pa.Schema,
+        first: Sequence[pa.Table],
+        where: str,
+        *,
+        may_grow: bool = False,
+        projected: Collection[str] = (),
     ) -> list[ColumnSettings]:
         """Return what it says of each column of a schema; ``first``: the first entries, to find the largest.
 
-        may_grow: other columns may come up later: it may name them.
+        may_grow: other columns may come up later: it may name them. projected: names of projected fields, whose types
+        it may say, too.
 
         Raises: NoSuchColumnError for a pattern that no column matches; InvalidRequestError for what a column that is
             named cannot have.
         """
         if not may_grow:
-            check_names(self, schema.names, where)
+            check_names(self, schema.names, where, projected)
         if self.format == "ttree":
             types = types_in_tree(self.types, schema)
         else:
-            types = [(of, None) for of in types_of(self.types, schema, may_grow=may_grow)]
+            rules_of_types = _without(self.types, projected)
+            types = [(of, None) for of in types_of(rules_of_types, schema, self.precision, may_grow=may_grow)]
         schema = stored_schema(schema)
         n_entries = self.n_looked_at if first else 0
         largest = largest_collection(schema, first, n_entries) if n_entries else None
@@ -368,22 +376,31 @@ class Layout:
         return f"Layout({inside})"
 
 
-def check_names(layout: Layout, names: Sequence[str], where: str) -> None:
-    """Raise NoSuchColumnError for a pattern of a layout that none of these columns matches; not for one of codecs."""
+def check_names(layout: Layout, names: Sequence[str], where: str, projected: Collection[str] = ()) -> None:
+    """Raise NoSuchColumnError for a pattern of a layout that none of these columns matches; not for one of codecs.
+
+    projected: names of projected fields, of which it may say types.
+    """
     for name in BY_COLUMN:
         if name != "types":
             check_matched(getattr(layout, name), name, names, where)
-    check_types(layout.types, names, where)
+    check_types(_without(layout.types, projected), names, where)
 
 
-def check_members_came(layout: Layout, schema: pa.Schema | None, columns: Sequence[str], where: str) -> None:
+def _without(rules: Rules[str], projected: Collection[str]) -> Rules[str]:
+    return tuple(rule for rule in rules if rule[0] not in projected)
+
+
+def check_members_came(
+    layout: Layout, schema: pa.Schema | None, columns: Sequence[str], where: str, projected: Collection[str]
+) -> None:
     """Raise NoSuchColumnError for a type of a member that a record of an RNTuple might have got, and has not.
 
-    columns: those of the schema, and members that came up later.
+    columns: those of the schema, and members that came up later. projected: names of projected fields.
     """
     if schema is None or layout.format == "ttree":
         return
-    for glob, _ in layout.types:
+    for glob, _ in _without(layout.types, projected):
         around = [field for field in schema if glob.startswith(f"{field.name}.")]
         if glob not in columns and any(is_late(field, glob[len(field.name) + 1 :]) for field in around):
             raise NoSuchColumnError(

@@ -35,6 +35,10 @@ class Projection(NamedTuple):
     title: str
     #: It is left out where an RNTuple has no such field: the length of a list that may be missing.
     is_optional: bool
+    #: Its C++ type; "" for that of what it shows.
+    type_name: str
+    #: The type is that of a table that was read: it is left out where the field cannot be of it.
+    is_type_kept: bool
 
 
 def checked_source(value: object, what: str) -> str:
@@ -49,10 +53,19 @@ def checked_source(value: object, what: str) -> str:
 
 
 def projections_of(
-    rules: Rules[str], schema: pa.Schema, titles: Mapping[str, str], where: str, *, may_grow: bool = False
+    rules: Rules[str],
+    schema: pa.Schema,
+    titles: Mapping[str, str],
+    where: str,
+    *,
+    types: Rules[str] = (),
+    kept_types: Mapping[str, str] | None = None,
+    may_grow: bool = False,
 ) -> list[Projection]:
     """Return the projected fields of a table of some columns.
 
+    types: C++ types, of which those of their names are theirs. kept_types: those in a table that was read, which are
+    theirs where nobody asks for others.
     may_grow: others may come up later, which have none.
 
     Raises: NoSuchColumnError for what is not there; InvalidRequestError for a name that a column has, and what cannot
@@ -83,8 +96,17 @@ def projections_of(
         if (why := _why_not(path, source, kinds)) is not None:
             raise InvalidRequestError(f"{told}: {why}")
         found[name] = source
+    asked, kept = dict(types), kept_types or {}
     return [
-        Projection(name, source, titles.get(name, ""), name in flat_names) for name, source in found.items()
+        Projection(
+            name,
+            source,
+            titles.get(name, ""),
+            name in flat_names,
+            asked.get(name, kept.get(name, "")),
+            name not in asked,
+        )
+        for name, source in found.items()
     ]
 
 

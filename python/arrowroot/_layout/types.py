@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The key of a C++ type in the metadata of an Arrow field.
 TYPE_KEY = b"arrowroot:type"
+#: The precision of numbers in the type of a field of an RNTuple, as "float[Real32Trunc:16]" has it.
+_PRECISION = re.compile(r"\[Real32Trunc:\d+\]|\[Real32Quant:\d+\[[^]]*\]\]")
 #: A packed type of a tree, or lists and arrays of one; only a tree has what stands in the brackets.
 _PACKED = re.compile(
     r"(?:(?:std::vector|ROOT::VecOps::RVec|std::array)<)*((Double32|Float16)_t(\[[^]]*\])?)(?:(?:,\d+)?>)*"
@@ -48,11 +50,17 @@ def check_types(rules: Rules[str], names: Sequence[str], where: str) -> None:
         )
 
 
-def types_of(rules: Rules[str], schema: pa.Schema, *, may_grow: bool = False) -> list[list[tuple[str, str]]]:
+def types_of(
+    rules: Rules[str],
+    schema: pa.Schema,
+    precision: Rules[Precision | None] = (),
+    *,
+    may_grow: bool = False,
+) -> list[list[tuple[str, str]]]:
     """Return the types of each column and of members of structs in it, by their paths: "" is the column itself.
 
     Columns and globs count before metadata. ``column.member`` is a member, also of structs in lists, where no column
-    has that name.
+    has that name. precision: a rule for a column counts more than what metadata say of that.
 
     may_grow: records may get members later, whose types are left out as long.
     """
@@ -68,10 +76,12 @@ def types_of(rules: Rules[str], schema: pa.Schema, *, may_grow: bool = False) ->
     for field in schema if may_grow else ():
         late = [path for path in inside[field.name] if is_late(field, path)]
         inside[field.name] = {path: text for path, text in inside[field.name].items() if path not in late}
-    matcher = Matcher(rules)
+    matcher, precisions = Matcher(rules), Matcher(precision)
     found = []
     for field in schema:
         types = dict(_recorded_in(field, ""))
+        if types and precisions.first(field.name, None)[0]:
+            types = {path: _PRECISION.sub("", text) for path, text in types.items()}
         if packed_type(field) is not None:
             types.pop("")
             types |= _as_field(field)
@@ -111,9 +121,10 @@ def types_in_tree(
         may_have = _native.may_have_types(schema, texts, in_tree=True)
     found = []
     for field, types, text, may in zip(schema, asked, recorded, may_have, strict=True):
-        packed = _packed(dict(types).get("", text), field.name)
+        said = dict(types).get("", text)
+        packed = _packed(said, field.name)
         # Numbers have their packed type by their precision.
-        is_said = bool(types) and packed is not None and _is_of(field.type, packed)
+        is_said = bool(types) and packed is not None and _is_of(field, said, packed)
         is_kept = may and text and not types and packed is None
         found.append(([] if is_said else [("", text)] if is_kept else types, packed))
     return found
@@ -124,9 +135,13 @@ def _type_of(field: pa.Field) -> str:
     return recorded.decode(errors="replace")
 
 
-def _is_of(kind: pa.DataType, packed: Precision) -> bool:
+def _is_of(field: pa.Field, text: str, packed: Precision) -> bool:
+    """Return whether a column has packed numbers, or arrays of these, as a text says it, and not a container."""
     import pyarrow as pa
 
+    kind = field.type
+    while is_list(kind) and "<" not in text:
+        kind = kind.value_type
     return bool(pa.types.is_floating(kind)) and has_floats(kind, packed.width)
 
 

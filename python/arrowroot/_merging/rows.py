@@ -76,6 +76,7 @@ class UniqueRows:
                     left_out.append("provenance: rows of the rule unique are not of one input")
                 writer = self._output.tree(table.path, table.schema, **written.options)
                 writer.comes_back_as(table.recorded)
+                writer.shows_as(table.projected_types)
                 known = self._tables[table.path] = _Written(table, writer, left_out)
             known.add(rows)
 

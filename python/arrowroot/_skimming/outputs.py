@@ -136,6 +136,7 @@ class Outputs:
             name = self._renamed.get(number, table.path) if is_main else table.path
             writer = file.tree(name, table.schema, **written.options)
             writer.comes_back_as(table.recorded)
+            writer.shows_as(table.projected_types)
             writers.append(writer)
         self.notes_left_out += [(f"{table.path}: {note}", why) for note, why in written.left_out]
         self._tables[table.path] = table, writers

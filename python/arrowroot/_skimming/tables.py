@@ -168,6 +168,11 @@ class InputTable(NamedTuple):
         return list(self.outputs.columns)
 
     @property
+    def projected_types(self) -> dict[str, str]:
+        """The C++ types of its projected fields."""
+        return {one.path: one.asked_type for one in self.tree.branches if one.path in self.projections}
+
+    @property
     def is_as_stored(self) -> bool:
         """True if all its columns are those of its tree, as it has them."""
         is_stored = all(expression is None for expression in self.outputs.columns.values())

@@ -277,7 +277,8 @@ def _write(
             table.append(sample)
     stored = table.schema
     assert stored is not None  # noqa: S101 - a table that was closed has one
-    return layout.columns(stored, [] if sample is None else [sample], name), stored
+    first = [] if sample is None else [sample]
+    return layout.columns(stored, first, name, projected=table.projected), stored
 
 
 def _read(

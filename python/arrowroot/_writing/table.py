@@ -113,6 +113,10 @@ class TableWriter:
         self._names: list[str] = []
         #: The records that late columns are members of.
         self._records: dict[str, str] = {}
+        #: The names of its projected fields, once its columns are known.
+        self.projected: list[str] = []
+        #: The C++ types that these have in a table that is read.
+        self._kept_types: Mapping[str, str] = {}
         #: True once nothing waits to be filled before what contexts fill.
         self._is_flowing = False
         self._is_closed = False
@@ -309,6 +313,13 @@ class TableWriter:
         """
         if self._grouping is None:
             self._learning.recorded = schema
+
+    def shows_as(self, types: Mapping[str, str]) -> None:
+        """Say the C++ types that projected fields have in a table that is read, before the first entries.
+
+        They have these again, where what they show is stored so and nobody asks for others.
+        """
+        self._kept_types = types
 
     def know_all(self, entries: pa.Table, known: Known = Known.ALL) -> None:
         """Take note of all entries before the first is written: they say which columns share a counter."""
@@ -540,7 +551,7 @@ class TableWriter:
         numbers = settings.codec_numbers(
             layout.compression, self._of_file, layout.format, schema.names, self._where, may_grow=True
         )
-        known_and_late = layout.columns(schema, [], self._where, may_grow=True)
+        known_and_late = layout.columns(schema, [], self._where, may_grow=True, projected=self.projected)
         layouts = [
             one._replace(record=records.get(name))
             for name, one in zip(late.schema.names, known_and_late[n_known:], strict=True)
@@ -606,11 +617,19 @@ class TableWriter:
         known = [one.known for one in first]
         layout, titles = self._layout, self._titles
         may_grow = self._columns != FIXED
-        projections = projections_of(layout.projections, schema, titles, self._where, may_grow=may_grow)
-        projected = {one.name for one in projections}
-        projected |= set() if self._grouping is None else self._grouping.columns
+        projections = projections_of(
+            layout.projections,
+            schema,
+            titles,
+            self._where,
+            types=layout.types,
+            kept_types=self._kept_types,
+            may_grow=may_grow,
+        )
+        self.projected = [one.name for one in projections]
+        titled = {*self.projected, *(() if self._grouping is None else self._grouping.columns)}
         for name in titles:
-            if name not in schema.names and name not in projected and not may_grow:
+            if name not in schema.names and name not in titled and not may_grow:
                 near = nearest(name, schema.names)
                 raise NoSuchColumnError(
                     f"{self._where}: titles: no column {name!r}", name, near, known=schema.names
@@ -618,7 +637,9 @@ class TableWriter:
         numbers = settings.codec_numbers(
             layout.compression, self._of_file, layout.format, schema.names, self._where, may_grow=may_grow
         )
-        layouts = layout.columns(with_counters, known, self._where, may_grow=may_grow)
+        layouts = layout.columns(
+            with_counters, known, self._where, may_grow=may_grow, projected=self.projected
+        )
         self._names = with_counters.names
         if not self.is_trial:
             warn_of_few_readers(schema, layout, layouts, self._where)
@@ -677,8 +698,8 @@ class TableWriter:
 
     def _check_all_came(self) -> None:
         """Raise NoSuchColumnError for a column that the layout names, and that never came up."""
-        check_names(self._layout, self._names, self._where)
-        check_members_came(self._layout, self.schema, self._names, self._where)
+        check_names(self._layout, self._names, self._where, self.projected)
+        check_members_came(self._layout, self.schema, self._names, self._where, self.projected)
         settings.check_codecs_matched(self._layout.compression, self._names, self._where)
 
     def __enter__(self) -> Self:

@@ -59,7 +59,18 @@ impl Spelling for Asked<'_> {
             return Some(self.class(field));
         }
         let is_narrow = field.type_alias() == DOUBLE32 && self.schema.is_of_floats(field);
-        Some(if is_narrow { DOUBLE32 } else { name }.to_owned())
+        Some(match (primitive_of(name), self.schema.encoding_of(field)) {
+            _ if is_narrow => DOUBLE32.to_owned(),
+            (Some(Primitive::Float32 | Primitive::Float64), Some(Encoding::Truncated { bits })) => {
+                format!("{name}[Real32Trunc:{bits}]")
+            }
+            (Some(Primitive::Float32 | Primitive::Float64), Some(Encoding::Quantized { bits, min, max })) => {
+                let [min, max] = [min, max].map(|end| format!("{end:?}"));
+                let short = |end: &str| end.strip_suffix(".0").unwrap_or(end).to_owned();
+                format!("{name}[Real32Quant:{bits}[{},{}]]", short(&min), short(&max))
+            }
+            _ => name.to_owned(),
+        })
     }
 
     fn template(&self, name: &str, arguments: &[String]) -> String {
@@ -134,8 +145,9 @@ fn is_class(field: NtupleField<'_>) -> bool {
 }
 
 impl Schema {
-    /// The C++ type of a field as somebody would ask for it, with versions, checksums and bases of classes: as
-    /// `std::vector<Muon@3#1f0c9b2e{Particle{pt,eta}}>`. Empty for a field without a type. `name_of`: names of members in Arrow.
+    /// The C++ type of a field as somebody would ask for it, with versions, checksums and bases of classes, and with reduced
+    /// precision of numbers: as `std::vector<Muon@3#1f0c9b2e{Particle{pt,eta}}>`, `float[Real32Trunc:16]`. Empty for a field
+    /// without a type. `name_of`: names of members in Arrow.
     pub fn asked_type<'s>(&'s self, id: FieldId, name_of: &'s dyn Fn(FieldId) -> Option<&'s str>) -> String {
         let spelling = Asked { schema: self, name_of };
         self.field_of(id).and_then(|field| self.spelled(field, &spelling)).unwrap_or_default()
@@ -167,9 +179,14 @@ impl Schema {
         field.children().iter().filter_map(|&child| self.field_of(child))
     }
 
+    /// How the first column of a field stores its elements; `None` without one, and for what is not known.
+    pub fn encoding_of(&self, field: NtupleField<'_>) -> Option<Encoding> {
+        field.columns().first().and_then(|&column| self.column_of(column)?.column_type.encoding)
+    }
+
     /// True for a field whose numbers are stored as `float`.
     fn is_of_floats(&self, field: NtupleField<'_>) -> bool {
-        let encoding = field.columns().first().and_then(|&column| self.column_of(column)?.column_type.encoding);
+        let encoding = self.encoding_of(field);
         matches!(encoding, Some(Encoding::Plain(Primitive::Float32) | Encoding::Split(Primitive::Float32)))
     }
 

@@ -32,7 +32,7 @@ pub fn truncated(values: &[u8], width: usize, bits: u8, out: &mut [u8], at: usiz
 }
 
 /// Each number as the nearest step between `min` and `max`. `Err`: the first that is outside, or no number; then the page is of no
-/// use.
+/// use. The ends are in the range as reading gives them, too, which rounds them.
 ///
 /// Source: `Internal::Quantize::QuantizeReals` (ROOT 6.40).
 ///
@@ -48,6 +48,8 @@ pub fn quantized(
 ) -> Result<(), f64> {
     let highest = ((1_u64 << bits.min(32)) - 1) as f64;
     let scale = highest / (max - min);
+    let last = highest * ((max - min) / highest) + min;
+    let (low, high) = (min.min(single(min)), max.max(last).max(single(last)));
     let mut outside = None;
     #[expect(
         clippy::cast_possible_truncation,
@@ -55,16 +57,21 @@ pub fn quantized(
         reason = "0 to 2^32 - 1 for what is in the range"
     )]
     let mut step = |value: f64| {
-        if !(min <= value && value <= max) {
+        if !(low <= value && value <= high) {
             outside.get_or_insert(value);
         }
-        (0.5 + (value - min) * scale) as u32
+        (0.5 + (value - min) * scale).min(highest) as u32
     };
     match width {
         4 => pack(values.as_chunks::<4>().0.iter().map(|bytes| step(f32::from_ne_bytes(*bytes).into())), bits, out, at),
         _ => pack(values.as_chunks::<8>().0.iter().map(|bytes| step(f64::from_ne_bytes(*bytes))), bits, out, at),
     }
     outside.map_or(Ok(()), Err)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the nearest number of single precision")]
+fn single(value: f64) -> f64 {
+    f64::from(value as f32)
 }
 
 /// Packs the lowest `bits` bits of words, lowest first. Those that do not fit are left away.
@@ -137,6 +144,30 @@ mod tests {
             for (value, bytes) in narrow.iter().zip(out.as_chunks::<8>().0) {
                 prop_assert!((f64::from_ne_bytes(*bytes) - value).abs() <= step * 0.500_001);
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn quantized_numbers_that_were_read_are_the_same_steps_again(
+            steps in prop::collection::vec(any::<u32>(), 0..50), bits in 1_u8..=32, ends in any::<(f32, f32)>(), is_wide: bool,
+        ) {
+            let (min, max) = (f64::from(ends.0) / 3.0, f64::from(ends.1) / 3.0);
+            prop_assume!(min < max && (max - min).is_finite() && max.abs().max(min.abs()) < 1e38);
+            let steps: Vec<u32> = [0, u32::MAX].into_iter().chain(steps).collect();
+            let mut page = vec![0; (steps.len() * usize::from(bits)).div_ceil(8)];
+            pack(steps.iter().copied(), bits, &mut page, 0);
+            let read = |page: &[u8]| {
+                let (range, width) = (0..steps.len(), if is_wide { 8 } else { 4 });
+                let mut out = vec![0; steps.len() * width];
+                let kernel = if is_wide { kernels::quantized_doubles } else { kernels::quantized };
+                kernel(page, &range, bits, (min, max), &mut out);
+                out
+            };
+            let values = read(&page);
+            let mut again = vec![0; page.len()];
+            prop_assert_eq!(quantized(&values, if is_wide { 8 } else { 4 }, bits, (min, max), &mut again, 0), Ok(()));
+            prop_assert_eq!(read(&again), values);
         }
     }
 

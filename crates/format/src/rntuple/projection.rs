@@ -27,17 +27,20 @@ const ANY_CARDINALITY: &str = "ROOT::RNTupleCardinality<";
 const ITEM: &str = "_0";
 
 impl Schema {
-    /// Adds projected fields behind the fields that are there.
+    /// Adds projected fields behind the fields that are there. Returns them, of the types of what they show.
     ///
     /// # Errors
     /// Unsupported for what ROOT does not project: the lengths of what is no collection, alternatives of variants, and fixed
     /// arrays. It says which projection it is.
-    pub fn project(&mut self, projections: &[Projection<'_>]) -> Result<()> {
+    pub fn project(&mut self, projections: &[Projection<'_>]) -> Result<Vec<FieldId>> {
         self.index();
+        let n_before = self.top_fields.len();
         projections.iter().try_for_each(|projection| {
             let named = |error: Error| Error::unsupported(0, format!("{:?}: {}", projection.name, error.fault().what));
             self.add_projection(projection).map_err(named)
-        })
+        })?;
+        self.index();
+        Ok(self.top_fields.get(n_before..).unwrap_or_default().to_vec())
     }
 
     fn add_projection(&mut self, projection: &Projection<'_>) -> Result<()> {
@@ -128,7 +131,7 @@ impl Schema {
         let mut field = self.field_of(id)?;
         loop {
             let source = field.source()?;
-            let is_cardinality = field.type_name().starts_with(ANY_CARDINALITY);
+            let is_cardinality = field.is_cardinality();
             if is_cardinality || self.is_whole(field, source) {
                 let is_alike = self.collections_around(source).is_ok_and(|around| around == collections);
                 return is_alike.then_some((source, is_cardinality));
@@ -153,6 +156,13 @@ impl Schema {
     fn shown(&self, id: FieldId) -> Result<NtupleField<'_>> {
         self.field_of(id)
             .ok_or_else(|| Error::corrupt(0, format!("a projection of field {}, which is not there", id.0)))
+    }
+}
+
+impl NtupleField<'_> {
+    /// True for lengths of a collection.
+    pub fn is_cardinality(self) -> bool {
+        self.type_name().starts_with(ANY_CARDINALITY)
     }
 }
 

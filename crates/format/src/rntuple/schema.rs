@@ -310,6 +310,20 @@ impl Schema {
         }
     }
 
+    /// Says another C++ type of a field, of the same structure: as `ROOT::VecOps::RVec<T>` where lists are projected.
+    ///
+    /// `type_alias`: the name under which it is used; empty if that is its own.
+    ///
+    /// # Errors
+    /// Unsupported if the texts of the schema take more than 4 GiB.
+    pub fn set_type(&mut self, id: FieldId, type_name: &str, type_alias: &str) -> Result<()> {
+        let (type_name, type_alias) = (self.texts.add(type_name)?, self.texts.add(type_alias)?);
+        if let Some(field) = self.fields.get_mut(id.0 as usize) {
+            (field.type_name, field.type_alias) = (type_name, type_alias);
+        }
+        Ok(())
+    }
+
     pub(super) fn counts(&self) -> Counts {
         Counts {
             fields: self.fields.len(),

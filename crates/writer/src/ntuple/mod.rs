@@ -36,6 +36,7 @@ mod fields;
 mod late;
 mod metadata;
 mod pages;
+mod projected_types;
 mod projections;
 mod record;
 mod typed;

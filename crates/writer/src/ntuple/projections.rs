@@ -8,6 +8,7 @@ use arrowroot_format::rntuple::{FieldId, Projection, Role, Schema};
 
 use super::NtupleColumn;
 use super::fields::ITEM;
+use super::projected_types;
 use crate::error::{Error, Result};
 use crate::settings::ProjectedField;
 
@@ -20,7 +21,8 @@ type Lists = HashMap<FieldId, std::result::Result<FieldId, &'static str>>;
 /// Adds projected fields to the fields of all columns.
 ///
 /// # Errors
-/// [`Error::InvalidRequest`] for a name that is taken, a field that is not there, and what ROOT does not project.
+/// [`Error::InvalidRequest`] for a name that is taken, a field that is not there, what ROOT does not project, and a type that
+/// what is shown is not of.
 pub(super) fn add(schema: &mut Schema, columns: &[NtupleColumn], wanted: &[ProjectedField]) -> Result<()> {
     if wanted.is_empty() {
         return Ok(());
@@ -36,7 +38,7 @@ pub(super) fn add(schema: &mut Schema, columns: &[NtupleColumn], wanted: &[Proje
         }
     }
     let stored: Vec<String> = wanted.iter().map(|one| stored_name(&one.name)).collect();
-    let mut projections = Vec::with_capacity(wanted.len());
+    let (mut projections, mut given) = (Vec::with_capacity(wanted.len()), Vec::with_capacity(wanted.len()));
     let mut taken = HashSet::with_capacity(wanted.len());
     for (one, name) in wanted.iter().zip(&stored) {
         if names.contains_key(&(None, name.clone())) || !taken.insert(name) {
@@ -52,8 +54,16 @@ pub(super) fn add(schema: &mut Schema, columns: &[NtupleColumn], wanted: &[Proje
             Some(Err(why)) => return Err(invalid(format!("{:?} of {:?}: {why}", one.name, one.source))),
         };
         projections.push(Projection { name, description: &one.title, source, is_cardinality: path.is_some() });
+        given.push(one);
     }
-    schema.project(&projections).map_err(|error| invalid(error.fault().what.clone()))
+    let projected = schema.project(&projections).map_err(|error| invalid(error.fault().what.clone()))?;
+    for (id, one) in projected.into_iter().zip(given).filter(|(_, one)| !one.type_name.is_empty()) {
+        match projected_types::set(schema, id, &one.type_name, one.is_type_kept) {
+            Err(why) if !one.is_type_kept => return Err(invalid(format!("{:?}: types: {why}", one.name))),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn invalid(what: String) -> Error {

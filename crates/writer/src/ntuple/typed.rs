@@ -6,7 +6,8 @@ use arrowroot_format::streamer::Primitive;
 use arrowroot_format::{Error, Result};
 
 use super::fields::{Adding, Around, ITEM, Member, Node};
-use crate::field_type::{BYTE, CHAR, FieldType, Kind, LISTS, MAPS, Named};
+use crate::field_type::{BYTE, CHAR, FieldType, Kind, LISTS, MAPS, Named, precise_types};
+use crate::unique::Unique;
 
 impl Adding<'_> {
     /// Adds a field of a type.
@@ -25,6 +26,10 @@ impl Adding<'_> {
         field.description = at.title;
         field.type_alias = if alias == type_name { "" } else { &alias };
         let argument = |number: usize| wanted.arguments.get(number).ok_or_else(|| refusal(data_type, wanted));
+        if wanted.unique().is_some_and(Unique::needs_check) && argument(0)?.is_rounded() {
+            let what = format!("{}: what differs in it may be equal with less precision", wanted.name());
+            return Err(Error::unsupported(0, what));
+        }
         let of_item = Member { name: ITEM, title: "", path: at.path };
         Ok(match (data_type, &wanted.kind) {
             (DataType::Optional(value), Kind::Nullable(_) | Kind::List(_)) if **value != DataType::Nothing => {
@@ -48,6 +53,10 @@ impl Adding<'_> {
                     BYTE => Node::Numbers { column: self.schema.add_column(NtupleColumn::new(ColumnType::BYTE, id))? },
                     _ => self.number(id, *primitive)?,
                 }
+            }
+            (DataType::Primitive(primitive), Kind::Precise(of, _, encoding)) if primitive == of => {
+                let id = self.schema.add_field(&field)?;
+                Node::Numbers { column: self.column(id, *encoding)? }
             }
             (DataType::Primitive(Primitive::Float64), Kind::Double32) => {
                 let id = self.schema.add_field(&field)?;
@@ -204,11 +213,11 @@ struct Class<'m> {
 impl FieldType {
     /// True for what an atomic value may be.
     fn is_single(&self) -> bool {
-        matches!(self.kind, Kind::Number(..) | Kind::Double32 | Kind::Named(_))
+        matches!(self.kind, Kind::Number(..) | Kind::Precise(..) | Kind::Double32 | Kind::Named(_))
     }
 
     /// The name that it was used by, where another stands for its type.
-    fn alias(&self) -> String {
+    pub(crate) fn alias(&self) -> String {
         let arguments = |of: &FieldType| of.arguments.iter().map(FieldType::alias).collect::<Vec<_>>().join(",");
         match &self.kind {
             Kind::Double32 => "Double32_t".to_owned(),
@@ -239,7 +248,7 @@ fn is_integer(primitive: Primitive) -> bool {
 
 fn refusal(data_type: &DataType, wanted: &FieldType) -> Error {
     let (what, possible) = possible(data_type);
-    Error::unsupported(0, format!("{} where {what}: possible are {possible}", wanted.name()))
+    Error::unsupported(0, format!("{} where {what}: possible are {possible}", wanted.alias()))
 }
 
 /// The kind of values, and the types that they may have.
@@ -248,11 +257,12 @@ fn possible(data_type: &DataType) -> (String, String) {
         DataType::Primitive(primitive) => {
             let name = number_type_name(*primitive).unwrap_or_default();
             let more = match primitive {
-                Primitive::Int8 => ", char, an enumeration",
-                Primitive::UInt8 => ", std::byte, an enumeration",
-                Primitive::Float64 => ", Double32_t",
-                other if is_integer(*other) => ", an enumeration",
-                _ => "",
+                Primitive::Int8 => ", char, an enumeration".to_owned(),
+                Primitive::UInt8 => ", std::byte, an enumeration".to_owned(),
+                Primitive::Float32 => format!(", {}", precise_types(name)),
+                Primitive::Float64 => format!(", Double32_t, {}", precise_types(name)),
+                other if is_integer(*other) => ", an enumeration".to_owned(),
+                _ => String::new(),
             };
             return (format!("{name} is"), format!("{name}, std::atomic<{name}>{more}; schema= makes another number"));
         }

@@ -48,7 +48,7 @@ impl Container {
         let Some(wanted) = wanted else { return Ok(None) };
         let (data_type, packed) = (present(&column.data_type), Packed::of(layout.precision));
         let Some(name) = name_of(data_type, &wanted, packed.as_ref()).filter(|_| *data_type != DataType::Text) else {
-            return Err(refused(format!("{} where {} in a tree", wanted.name(), possible(data_type))));
+            return Err(refused(format!("{} where {} in a tree", wanted.alias(), possible(data_type))));
         };
         if packed.is_some() && has_unique_items(&wanted) {
             let what = format!("{}: numbers that differ may be equal with precision", wanted.name());
