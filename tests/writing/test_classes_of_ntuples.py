@@ -125,3 +125,22 @@ def test_a_program_without_the_class_reads_its_members(tmp_path: Path) -> None:
         assert "unknown::Plain" in file.file.streamers
     with ar.open(path) as file:
         assert file["t"].to_arrow()["v"].to_pylist() == VALUES
+
+
+def test_an_enumeration_of_a_class_template_is_kept_by_skims_also_in_classes(tmp_path: Path) -> None:
+    kind = "shop::Box<int,Q<float> >::Kind"
+    record = pa.struct([pa.field("k", pa.int32(), nullable=False)])
+    fields = {"x": pa.int32(), "v": pa.list_(pa.field("item", pa.int32(), nullable=False)), "s": record}
+    schema = pa.schema([pa.field(name, of, nullable=False) for name, of in fields.items()])
+    data = pa.table({"x": [1, 2], "v": [[1], [2, 0]], "s": [{"k": 1}, {"k": 2}]}, schema=schema)
+    types = {"x": kind, "v": f"std::vector<{kind}>", "s": "shop::Plain", "s.k": kind}
+    ar.write(f"{tmp_path}/a.root:t", data, schema=schema, layout="rntuple", types=types)
+    ar.skim(tmp_path / "a.root", tmp_path / "b.root", filter="x > 0")
+    for name in ("a", "b"):
+        with ar.open(tmp_path / f"{name}.root") as file:
+            found = {one.path: one.type_name for one in file["t"].branches}
+            assert found == types
+            assert file["t"].to_arrow().to_pydict() == data.to_pydict()
+        with uproot.open(tmp_path / f"{name}.root") as file:
+            (element,) = file.file.streamers["shop::Plain"][1].elements
+        assert (element.typename, element.member("fType")) == (kind, 3)

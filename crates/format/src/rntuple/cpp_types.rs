@@ -144,6 +144,11 @@ fn is_class(field: NtupleField<'_>) -> bool {
     field.role() == Role::Record && !name.is_empty() && !NUMBERED_TYPES.iter().any(|prefix| name.starts_with(prefix))
 }
 
+/// True for integers of an enumeration, which may be one of a class template: `Point<float>::Kind`.
+fn is_enumeration(field: NtupleField<'_>) -> bool {
+    field.role() == Role::Leaf && field.children().len() == 1 && !field.type_name().starts_with("std::")
+}
+
 impl Schema {
     /// The C++ type of a field as somebody would ask for it, with versions, checksums and bases of classes, and with reduced
     /// precision of numbers: as `std::vector<Muon@3#1f0c9b2e{Particle{pt,eta}}>`, `float[Real32Trunc:16]`. Empty for a field
@@ -194,6 +199,7 @@ impl Schema {
         let name = field.type_name();
         let template = match name.split_once('<') {
             _ if name.is_empty() => return None,
+            _ if is_enumeration(field) => return how.plain(field),
             Some((template, _)) if !is_class(field) && !field.children().is_empty() => template,
             Some((template, rest)) if template == "std::bitset" => {
                 return Some(how.template(template, &[rest.trim_end_matches('>').to_owned()]));
@@ -237,7 +243,6 @@ impl Schema {
         let type_in_file = field.type_name();
         let template = type_in_file.split_once('<').map(|(template, _)| template);
         let container = CONTAINERS.iter().find(|(container, ..)| template == Some(container));
-        let is_enumeration = type_in_file == BYTE || template.is_none() && field.children().len() == 1;
         Some(if let Some(&(_, stl_type, n_bytes)) = container {
             let item = self.parts(field).next()?;
             let n_bytes = if type_name == "vector<bool>" { 40 } else { n_bytes };
@@ -247,7 +252,7 @@ impl Schema {
             Element::of_container(name, &type_name, BITSET, 0).sized(n_bytes, &dims)
         } else if type_in_file == "std::string" {
             Element::of_text(name).arrayed(&dims)
-        } else if is_enumeration && field.role() == Role::Leaf {
+        } else if type_in_file == BYTE || is_enumeration(field) {
             let (code, n_bytes) = ENUMERATION;
             let type_name = if type_in_file == BYTE { BYTE } else { &type_name };
             Element::member(name, type_name, code).sized(n_bytes, &dims)
@@ -267,9 +272,7 @@ impl Schema {
             _ if item.type_name() == BYTE => ENUMERATION.0,
             _ if item.type_alias() == DOUBLE32 => Primitive::Double32.type_code(),
             Some(primitive) => code_of(primitive),
-            None if item.role() == Role::Leaf && item.children().len() == 1 && !item.type_name().contains('<') => {
-                ENUMERATION.0
-            }
+            None if is_enumeration(item) => ENUMERATION.0,
             None => Element::OBJECT,
         }
     }
@@ -354,6 +357,11 @@ mod tests {
             (1, "long", "std::uint64_t", Leaf),
             (1, "longs", "std::array<std::int64_t,2>", Leaf),
             (2, "_0", "std::int64_t", Leaf),
+            (0, "k", "P<int>::Kind", Leaf),
+            (1, "_0", "std::int32_t", Leaf),
+            (0, "kinds", "std::vector<P<int>::Kind>", Collection),
+            (1, "_0", "P<int>::Kind", Leaf),
+            (2, "_0", "std::int32_t", Leaf),
             (0, "v", "Vers@3", Record),
             (1, "x", "float", Leaf),
             (0, "u", "Untyped", Record),
@@ -394,6 +402,7 @@ mod tests {
         assert_eq!(asked(5), "std::vector<Track#94cbac2d>");
         assert_eq!(asked(12), "std::map<std::int32_t,float>");
         assert_eq!(asked(21), "std::bitset<8>");
-        assert_eq!(asked(25), "Vers@3#0029a938");
+        assert_eq!((asked(25), asked(27)), ("P<int>::Kind".to_owned(), "std::vector<P<int>::Kind>".to_owned()));
+        assert_eq!(asked(30), "Vers@3#0029a938");
     }
 }
