@@ -30,6 +30,8 @@ _HISTOGRAM = (
 )
 _DEFINE = 'tree.to_awkward(["sum"], define={"sum": "x + y"})'
 _NEW = 'with ar.create("new.root") as new: new["t"] = data'
+#: To add a table to a file.
+_ADD = 'ar.write("new.root:more", data); ar.merge("all.root", ["events.root", "new.root"])'
 _CHAIN = 'ar.scan(["a.root", "b.root"], tree="t")'
 _PARQUET = 'pyarrow.parquet.write_table(tree.to_arrow(), "new.parquet")'
 _REDUCED = ("Mean mean", "Sum sum", "Min min", "Max max", "StdDev std")
@@ -109,7 +111,8 @@ _OF_FILE = {
     "classnames classname_of": "{key.path: key.class_name for key in file.key_list()}",
     "iterclassnames iterkeys iteritems itervalues": "for name in file.keys(): print(name)",
     "ls Ls Map show GetListOfKeys GetKeys": "print(file)",
-    "mktree newtree mkrntuple mkdir Write update extend recreate": _NEW + "  # files are written as a whole",
+    "recreate": _NEW,
+    "mktree newtree mkrntuple mkdir Write update extend": _ADD + "  # files are written as a whole",
     "arrays array to_awkward to_numpy to_pandas to_polars": 'file["t"].to_awkward(["x"])',
     "to_arrow iterate scan": 'file["t"].scan(["x"])',
     "column_names": 'file["t"].column_names',
@@ -151,7 +154,7 @@ _OF_HISTOGRAM = {
 _OF_MODULE = {
     "recreate newtree mktree writing": _NEW,
     "TFile": 'ar.open("events.root")  # to write: ar.create("new.root")',
-    "update": _NEW + "  # files are written as a whole",
+    "update": _ADD + "  # files are written as a whole",
     "hadd": 'ar.merge("all.root", ["a.root", "b.root"])',
     "convert to_parquet": 'pyarrow.parquet.write_table(ar.open("events.root")["t"].to_arrow(), "new.parquet")',
     "iterate": f"for batch in {_CHAIN}: print(batch)",
@@ -196,7 +199,7 @@ _TO_LIST = {
 }
 #: Arguments of writing that others have.
 TO_WRITE = {
-    "mode": _NEW + "  # files are written as a whole",
+    "mode": _ADD + "  # files are written as a whole",
     "tree treename name key": 'ar.write("new.root:t", data)',
     "compression_level level compression_algorithm": 'compression="zstd:5"',
     "autoflush autosave cluster_size row_group_size": "flush=100_000",

@@ -180,6 +180,7 @@ def test_notes_of_a_tree_go_along_and_what_cannot_is_named(tmp_path, capsys):
     assert left_out() == []
     # Alone and with some of its columns.
     alone = ["skim", f"{source}:d/Events", "--carry", "none"]
+    out.unlink()  # its trees are others
     assert main([*alone, f"{out}:E", "-c", "x,run"]) == 0
     assert notes_of(out, "E") == (notes["aliases"], notes["user_info"], [("far", "F", "far.root")], None)
     assert [line.split(" was left out: ")[0] for line in left_out()] == ["'index'", "'friends'"]
@@ -385,6 +386,7 @@ def test_root_to_root_is_skim(tmp_path, capsys):
         assert main(shlex.split(line)) == 0
         (tree,) = (ar.open(tmp_path / "out.root")[name] for name in ar.open(tmp_path / "out.root").trees)
         assert (tree.column_names, tree.num_entries) == (made, 3 if len(typed) == 2 else 2)
+        (tmp_path / "out.root").unlink()
         capsys.readouterr()
 
 

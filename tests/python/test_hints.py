@@ -20,6 +20,8 @@ from tests.recorded import session
 
 #: An argument to write, and what stands for a call.
 _ARGUMENT = re.compile(r"(\w+)=(?!=)")
+#: The files that are there before a line is run.
+_INPUTS = ("events.root", "a.root", "b.root", "other.root")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +36,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
         **{name: np.arange(1, 11) for name in ("run", "luminosityBlock", "event")},
     }
     path = tmp_path_factory.mktemp("hints")
-    for name in ("events.root", "a.root", "b.root", "other.root"):
+    for name in _INPUTS:
         with ar.create(path / name) as made:
             made["t"] = data
             made["directory/u"] = data
@@ -50,6 +52,9 @@ def names(
     """The objects that the lines are about."""
     path, data = directory
     monkeypatch.chdir(path)
+    for one in path.glob("*.root"):
+        if one.name not in _INPUTS:
+            one.unlink()
     file = ar.open("events.root")
     with ar.create("being-written.root") as new:
         table = new.tree("of_the_test")

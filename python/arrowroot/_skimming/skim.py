@@ -94,7 +94,7 @@ def skim(
     """Write chosen entries and columns of many files to one file or several, in one pass and in the inputs' order.
 
     inputs: as ``paths`` of ``arrowroot.scan``.
-    output: "FILE", or "FILE:TREE" to give the tree another name.
+    output: "FILE", or "FILE:TREE" to give the tree another name; a file that has others, but not this one, stays.
     tree: that is skimmed, of the files that don't name one; may be left out if the first file has only one, or if
         nothing is chosen: then all trees go whole.
     columns: as for :meth:`Tree.scan`. Branches that count chosen lists (``nMuon`` of ``Muon_pt``) come along.

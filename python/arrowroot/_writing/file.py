@@ -25,6 +25,7 @@ from arrowroot._writing.contexts import GROWTH_SECONDS, queue_state
 from arrowroot._writing.location import path_and_name, path_of_root
 from arrowroot._writing.options import TableOptions
 from arrowroot._writing.progress import shown
+from arrowroot._writing.replaced import check_nothing_is_lost
 from arrowroot._writing.texts import checked_text
 
 if TYPE_CHECKING:
@@ -488,7 +489,8 @@ def write(
     """Write a table to a ROOT file of its own: ``ar.write("out.root:Events", data)``.
 
     path: file and table, "FILE:TABLE"; the table may be in directories. A file of that name is replaced when the new
-        one is whole.
+        one is whole. One that has other objects besides this table is not: that is an error, which says how to have all
+        in one file. :func:`create` writes several objects, and replaces any file.
     data: a pyarrow Table or RecordBatch, several of those or a generator of them, anything with the Arrow C stream or
         array interface (DuckDB, nanoarrow, ...), a :class:`Tree` or a :class:`Scan`, a dictionary of arrays (NumPy,
         Awkward, lists, ...), a structured NumPy array, an Awkward array of records, a frame of pandas or Polars. NumPy
@@ -523,6 +525,7 @@ def write(
         >>> ar.write("new.root:Events", tree.scan(["run", "MET_pt"]), layout="rntuple")
     """
     file, name = path_and_name(path)
+    check_nothing_is_lost(file, name)
     with create(
         file, compression=settings.DEFAULT, reproducible=reproducible, n_threads=n_threads, buffers=buffers
     ) as made:

@@ -29,7 +29,7 @@ _WRITING = 2
 def run(options: argparse.Namespace) -> None:
     """Make a sample, and say what it is."""
     started = time.perf_counter_ns()
-    file, name = root_output(options.output)
+    file, name = root_output(options.output, keeps=options.keep or options.plan)
     sample = sample_of(options.kind, seed=options.seed, n_entries=options.entries, n_bytes=options.size)
     if options.plan:
         name = name or sample.tree
