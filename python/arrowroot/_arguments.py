@@ -98,7 +98,7 @@ def refuse(call: str, given: Mapping[str, Any], known: Sequence[str], unlisted: 
     from arrowroot._hints import for_argument
 
     raise InvalidRequestError(
-        f"{call}() has no argument {wrong!r}{for_argument(call, wrong, known, unlisted)}"
+        f"{call}() has no argument {wrong!r}{for_argument(call, given, wrong, known, unlisted)}"
     )
 
 

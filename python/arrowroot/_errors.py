@@ -459,8 +459,11 @@ def has_inside(of: object, name: str) -> bool:
         return False
 
 
-def no_attribute(of: object, name: str) -> NoSuchAttributeError:
-    """Return the error for an attribute that an object, or this package (its name), lacks: with what to write."""
+def no_attribute(of: object, name: str, hints: str | None = None) -> NoSuchAttributeError:
+    """Return the error for an attribute that an object, or this package (its name), lacks: with what to write.
+
+    hints: whose lines these are, if not those of its class.
+    """
     kind = of if isinstance(of, str) else type(of).__name__
     what = f"module {kind!r}" if isinstance(of, str) else f"{kind!r} object"
     hint = ""
@@ -471,7 +474,7 @@ def no_attribute(of: object, name: str) -> NoSuchAttributeError:
         if not isinstance(of, str) and has_inside(of, name):
             hint = f": write tree[{name!r}]"
         else:
-            hint = for_attribute(kind, name, dir(sys.modules[of] if isinstance(of, str) else of))
+            hint = for_attribute(hints or kind, name, dir(sys.modules[of] if isinstance(of, str) else of))
     error = NoSuchAttributeError(f"{what} has no attribute {name[:_END_OF_MESSAGE]!r}{hint}")
     error.name = name
     return error

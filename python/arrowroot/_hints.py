@@ -1,18 +1,20 @@
 """The lines to write for what people from uproot, ROOT and pandas type first.
 
-A name or argument that is not there is answered by the line to write instead. Each line runs as it stands: ``file`` is
-what ``ar.open("events.root")`` gives, ``tree`` one of its trees, ``column`` what ``tree["x"]`` gives, ``scan`` what
-``tree.scan()`` gives, ``new`` what ``ar.create("new.root")`` gives, ``table`` what ``new.tree("t")`` gives, ``hist`` a
-histogram, ``data`` a table or a dictionary of arrays. Nothing here is imported before something is missing.
+A name or argument that is not there is answered by the line to write instead. Each line runs as it stands, as does what
+a comment has behind a colon, and gives what was asked for: ``file`` is what ``ar.open("events.root")`` gives, ``tree``
+one of its trees, ``column`` what ``tree["x"]`` gives, ``scan`` what ``tree.scan()`` gives, ``new`` what
+``ar.create("new.root")`` gives, ``table`` what ``new.tree("t")`` gives, ``hist`` a histogram, ``map`` one of two
+dimensions, ``data`` a table or a dictionary of arrays. Nothing here is imported before something is missing.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from operator import index
+from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
-from arrowroot._render import N_QUOTED
+from arrowroot._render import N_QUOTED, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,9 +26,10 @@ _WRITE = 'ar.write("new.root:t", tree)'
 _WRITE_SCAN = 'ar.write("new.root:t", scan)'
 _HEAD = "tree.to_pandas(entries=slice(0, 5))"
 _TAIL = "tree.to_pandas(entries=slice(-5, None))"
-_COUNT = "tree.num_entries"
+_COUNT = 'tree.num_entries  # with a condition: len(tree.entries_where("x > 1"))'
 _HISTOGRAM = (
-    'np.histogram(tree.to_numpy(["x"], filter="n > 2")["x"], bins=100)  # or hist.Hist(...).fill(...)'
+    'tree.scan(filter="n > 2").hist({"x": ar.Hist((100, 0, 10), x="x")})["x"]  '
+    '# or, of numbers: np.histogram(tree.to_numpy(["x"], filter="n > 2")["x"], bins=100)'
 )
 _DEFINE = 'tree.to_awkward(["sum"], define={"sum": "x + y"})'
 _NEW = 'with ar.create("new.root") as new: new["t"] = data'
@@ -34,10 +37,26 @@ _NEW = 'with ar.create("new.root") as new: new["t"] = data'
 _ADD = 'ar.write("new.root:more", data); ar.merge("all.root", ["events.root", "new.root"])'
 _CHAIN = 'ar.scan(["a.root", "b.root"], tree="t")'
 _PARQUET = 'pyarrow.parquet.write_table(tree.to_arrow(), "new.parquet")'
-_REDUCED = ("Mean mean", "Sum sum", "Min min", "Max max", "StdDev std")
+_X = 'tree["x"]'
+#: What makes one number of a column, and how NumPy and Awkward Array call it. RDataFrame divides by n - 1.
+_REDUCED = {
+    "Mean mean": "mean()",
+    "Sum sum": "sum()",
+    "Min min GetMinimum": "min()",
+    "Max max GetMaximum": "max()",
+    "std": "std()",
+    "StdDev": "std(ddof=1)",
+}
 _KEYS = "file.key_list(recursive=True, cycles=False)"
 _ZIPPED = 'tree.to_awkward("Muon_*", objects=True)'
 _COLUMN = "column.to_numpy()  # or to_awkward, to_pandas, to_polars, to_arrow"
+
+
+def _of_awkward(column: str, call: str) -> str:
+    """Return what makes one number of all items of lists."""
+    name, _, more = call.partition("(")
+    return f"ak.{name}({', '.join(filter(None, (f'{column}.to_awkward()', more.removesuffix(')'))))})"
+
 
 #: What uproot, RDataFrame, TTree and pandas call things of a tree, and of many columns.
 _OF_TREE = {
@@ -56,7 +75,10 @@ _OF_TREE = {
     "Define Alias SetAlias Redefine assign with_columns eval": _DEFINE,
     "Range iloc loc slice": "tree.to_arrow(entries=slice(0, 5))",
     "select": 'tree.to_arrow(["x", "y"])',
-    **{names: f'tree["x"].to_numpy().{names.split()[1]}()' for names in _REDUCED},
+    **{
+        names: f"{_X}.to_numpy().{call}  # of lists: {_of_awkward(_X, call)}"
+        for names, call in _REDUCED.items()
+    },
     "Snapshot to_root to_file write CloneTree CopyTree": _WRITE,
     "to_parquet to_feather": _PARQUET,
     "to_csv": 'tree.to_pandas().to_csv("new.csv")',
@@ -65,8 +87,6 @@ _OF_TREE = {
     "GetBranch GetLeaf GetColumn branch": 'tree["x"]',
     "AddFriend": "tree.add_friend(other)",
     "BuildIndex": "tree.pick([(1, 1, 1)])  # by run, luminosity block and event",
-    "GetMaximum": 'tree["x"].to_numpy().max()',
-    "GetMinimum": 'tree["x"].to_numpy().min()',
     "Foreach ForEach Process Loop MakeClass": 'for batch in tree.scan(["x"]): print(batch)',
     "num_baskets compressed_bytes uncompressed_bytes compression_ratio": (
         "tree.columns[0].stored_bytes  # and n_baskets, memory_bytes, compression_ratio, of each column"
@@ -85,7 +105,7 @@ _OF_SCAN = {
     "head take": "next(iter(scan))",
     "filter Filter query where select": 'tree.scan(["x"], filter="x > 1")',
     "Range slice": "tree.scan(entries=slice(0, 5))",
-    "num_rows count Count shape": "scan.num_entries",
+    "num_rows count Count shape": "scan.drain().n_entries  # scan.num_entries are those that it looks at",
     "write to_root to_file Snapshot": _WRITE_SCAN,
     "to_parquet": 'pyarrow.parquet.write_table(scan.to_arrow(), "new.parquet")',
     "close": "scan.cancel()",
@@ -102,9 +122,25 @@ _OF_COLUMN = {
         "column.metadata.stored_bytes  # and n_baskets, memory_bytes, compression_ratio"
     ),
     "num_entries shape size": "len(column)",
-    "hist histogram plot": "np.histogram(column.to_numpy(), bins=100)",
-    **{names: f"column.to_numpy().{names.split()[1]}()" for names in _REDUCED},
-    "head": "column.to_numpy()[:5]",
+    "hist histogram plot": (
+        'tree.scan().hist({"x": ar.Hist((100, 0, 10), x="x")})["x"]  '
+        "# or: np.histogram(column.to_numpy(), bins=100)"
+    ),
+    **{names: f"column.to_numpy().{call}" for names, call in _REDUCED.items()},
+    "head": "column.to_numpy(entries=slice(0, 5))",
+}
+#: NumPy has no lists of different lengths.
+_OF_LISTS = {
+    **_OF_COLUMN,
+    "array arrays read numpy values data content basket": (
+        "column.to_awkward()  # or to_pandas, to_polars, to_arrow"
+    ),
+    "hist histogram plot": (
+        'tree.scan().hist({"v": ar.Hist((100, 0, 10), x="v")})["v"]  '
+        "# or: np.histogram(ak.flatten(column.to_awkward(), axis=None), bins=100)"
+    ),
+    **{names: _of_awkward("column", call) for names, call in _REDUCED.items()},
+    "head": "column.to_awkward(entries=slice(0, 5))",
 }
 _OF_FILE = {
     "Get GetObject get_object": 'file["t"]',
@@ -131,7 +167,7 @@ _OF_NEW = {
 }
 _OF_TABLE = {
     "extend write Write": "table.append(data)",
-    "fill Fill": "table.append(data)  # by several threads: table.context()",
+    "fill Fill": "table.append(data)  # several threads have a table.context() each",
     "Branch SetBranchAddress": 'new.tree("t", {"x": pa.float32()}).append({"x": [1, 2]})',
     "AddFriend": 'new.tree("t", friends={"other": "other.root:t"}).append(data)',
     "num_rows GetEntries": "table.num_entries",
@@ -141,7 +177,8 @@ _OF_HISTOGRAM = {
     "GetBinError": "hist.errors()[2]  # bins count from 0",
     "GetEntries entries": "hist.num_entries",
     "Integral GetSumOfWeights sum": "hist.values().sum()",
-    "GetMean mean": "np.average(hist.axis(0).centers, weights=hist.values())",
+    "GetMean average": 'hist.mean()  # of y, in two dimensions: map.mean("y")',
+    "GetStdDev GetRMS rms stddev std_dev": 'hist.std()  # of y, in two dimensions: map.std("y")',
     "GetMaximum max": "hist.values().max()",
     "GetNbinsX nbins": "hist.axis(0).n_bins",
     "edges GetXaxis GetBinLowEdge GetBinCenter bins": "hist.axis(0).edges()  # and centers, widths",
@@ -153,7 +190,7 @@ _OF_HISTOGRAM = {
 }
 _OF_MODULE = {
     "recreate newtree mktree writing": _NEW,
-    "TFile": 'ar.open("events.root")  # to write: ar.create("new.root")',
+    "TFile": 'ar.open("events.root")  # to write: with ar.create("new.root") as new: new["t"] = data',
     "update": _ADD + "  # files are written as a whole",
     "hadd": 'ar.merge("all.root", ["a.root", "b.root"])',
     "convert to_parquet": 'pyarrow.parquet.write_table(ar.open("events.root")["t"].to_arrow(), "new.parquet")',
@@ -177,7 +214,8 @@ _OF_MODULE = {
 #: Arguments of reading that others have. The first line counts whose argument a call has.
 _TO_READ = {
     "cut selection where query filters": 'filter="x > 1"',
-    "entry_start entry_stop start stop entrystart entrystop nrows skiprows n_rows limit range": "entries=slice(0, 5)",
+    "entry_start start entrystart skiprows firstentry": "entries=slice(5, None)",
+    "entry_stop stop entrystop nrows n_rows nentries limit range": "entries=slice(0, 5)",
     "step_size stepsize chunksize chunk_size": 'batch_size="100 MB"  # or batch_entries=100_000, of scan()',
     "step_size stepsize chunksize chunk_size ": 'target="256 MB"',
     "expressions branches branch usecols names keys": 'columns=["x", "y"]',
@@ -192,6 +230,12 @@ _TO_READ = {
     "recursive": 'columns=["v*"]',
     "flatten": "tree.to_awkward()  # ak.flatten, and ak.to_dataframe, flatten",
 }
+#: Arguments of which entries are made: the first, the end, and how many.
+_OF_ENTRIES = {
+    "start": "entry_start start entrystart skiprows firstentry",
+    "stop": "entry_stop stop entrystop",
+    "number": "nrows n_rows nentries limit",
+}
 #: Arguments of ``keys`` that others have.
 _TO_LIST = {
     "recursive cycle cycles filter_name": _KEYS,
@@ -205,6 +249,7 @@ TO_WRITE = {
     "autoflush autosave cluster_size row_group_size": "flush=100_000",
     "splitlevel split_level": "layout=ar.Layout(split=0)",
     "basketsize": 'basket_size="32 kB"',
+    "format": 'layout="rntuple"',
     "title_of branch_titles": 'titles={"x": "in GeV"}',
     "branch_types dtypes types": 'new.tree("t", {"x": pa.float32()}).append({"x": [1, 2]})',
     "library": 'ar.write("new.root:t", data)',
@@ -260,11 +305,14 @@ TO_SIGN = {
     r";": "x > 1 && n > 2",
 }
 
+#: The kind of a column of lists, beside the names of classes.
+LISTS = "TreeColumn of lists"
 #: The lines for attributes that a kind of object does not have.
 _ATTRIBUTES = {
     "Tree": _OF_TREE,
     "Scan": _OF_SCAN,
     "TreeColumn": _OF_COLUMN,
+    LISTS: _OF_LISTS,
     "File": _OF_FILE,
     "Directory": _OF_FILE,
     "WritableFile": _OF_NEW,
@@ -345,14 +393,20 @@ def for_attribute(kind: str, name: str, known: Iterable[str]) -> str:
     return near(name, [one for one in known if not one.startswith("_")]) if len(name) >= _MIN_LENGTH else ""
 
 
-def for_argument(call: str, name: str, known: Sequence[str], unlisted: Collection[str] = ()) -> str:
+def for_argument(
+    call: str, given: Mapping[str, Any], name: str, known: Sequence[str], unlisted: Collection[str] = ()
+) -> str:
     """Return what to write instead of an argument that a call lacks.
 
+    given: all that the call got by name, of which the values are kept that mean the same here.
     known: the arguments that it has. Where none is near, all are named but those that are ``unlisted``.
     """
     if call == "append":
         return f": write {_BY_POSITION[call]}"
-    lines = [line for names, line in _ARGUMENTS.get(call, _TO_READ).items() if name in names.split()]
+    table = _ARGUMENTS.get(call, _TO_READ)
+    lines = [line for names, line in table.items() if name in names.split()]
+    if table is _TO_READ and lines:
+        lines[0] = _with_values(lines[0], name, given)
     given = {line: re.match(r"(\w+)=(?!=)", line) for line in lines}
     line = next((line for line, found in given.items() if found is None or found[1] in known), None)
     if lines and line is None:
@@ -363,6 +417,38 @@ def for_argument(call: str, name: str, known: Sequence[str], unlisted: Collectio
         return f": write {line}"
     own = ", ".join(one for one in known if one not in unlisted)
     return near(name, known) or (f"; its own are {own}" if own else "; it takes none")
+
+
+def _with_values(line: str, name: str, given: Mapping[str, Any]) -> str:
+    """Return a line of reading with the values that were given, where they are of the kind that is expected."""
+    value = given[name]
+    if line.startswith("entries="):
+        return _entries_line(given) or line
+    argument = line.partition("=")[0]
+    if argument == "columns" and isinstance(value, str):
+        value = [value]
+    is_kept = (argument == "filter" and isinstance(value, str)) or (
+        argument == "columns" and isinstance(value, list) and all(isinstance(one, str) for one in value)
+    )
+    # What is shown may be cut.
+    return f"{argument}={value!r}" if is_kept and shown(value) == repr(value) else line
+
+
+def _entries_line(given: Mapping[str, Any]) -> str | None:
+    """Return the entries of a call that gave begin, end or number; None if one of them is no whole number."""
+    ends: dict[str, int] = {}
+    for what, names in _OF_ENTRIES.items():
+        for value in (given[name] for name in names.split() if given.get(name) is not None):
+            try:
+                ends[what] = index(value)
+            except TypeError:
+                return None
+    start, stop = ends.get("start"), ends.get("stop")
+    if "number" in ends:
+        stop = (start or 0) + ends["number"]
+    if start is None and stop is None:
+        return None
+    return f"entries=slice({0 if start is None else start}, {stop})"
 
 
 def for_positions(call: str) -> str:

@@ -63,8 +63,32 @@ def test_histograms_have_roots_contents_errors_edges_and_labels(things: RootFile
             np.testing.assert_allclose(
                 flat(h.counts(flow=True)), expected["effective"], rtol=1e-14, err_msg=name
             )
+        for number, (mean, std) in enumerate(zip(expected["means"], expected["stds"], strict=True)):
+            # Sums in another order, and a spread that is a difference of squares.
+            assert h.mean(number) == pytest.approx(mean, rel=1e-9, abs=1e-12), name
+            assert h.std("xyz"[number]) == pytest.approx(std, rel=1e-7, abs=1e-7 + 1e-9 * abs(mean)), name
         inside = tuple(slice(1, -1) for _ in h.axes)
         np.testing.assert_array_equal(h.values(), h.values(flow=True)[inside])
+
+
+def test_the_line_that_answers_what_root_calls_it_gives_what_root_does(
+    things: RootFiles, file: ar.File
+) -> None:
+    n_asked = 0
+    for name, expected in things.expected["bins"].items():
+        for call, value in expected["asked"].items():
+            is_of_all = not call.startswith(("GetMean", "GetStd", "GetRMS", "GetEntries"))
+            if "chosen" in name and is_of_all:
+                continue  # ROOT's is of the range that was chosen
+            if name.startswith("waits") and not is_of_all:
+                continue  # a difference of large squares
+            with pytest.raises(ar.NoSuchAttributeError) as raised:
+                eval(f"hist.{call}", {"hist": file[name]})  # noqa: S307 - of this test
+            line = str(raised.value).partition(": write ")[2].replace("[2]", "[0]")
+            found = eval(line, {"hist": file[name], "np": np})  # noqa: S307 - of this package
+            assert found == pytest.approx(value, rel=1e-5, abs=1e-6), (name, line)
+            n_asked += 1
+    assert n_asked > 300
 
 
 def test_histograms_agree_with_uproot(things: RootFiles, file: ar.File) -> None:

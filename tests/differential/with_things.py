@@ -9,6 +9,19 @@ from typing import Any
 from tests.judge.lazy import ROOT
 
 N_FILLS = 200
+#: What people ask a histogram of one dimension for.
+ASKED = (
+    *(
+        "GetMean()",
+        "GetStdDev()",
+        "GetRMS()",
+        "GetEntries()",
+        "GetNbinsX()",
+        "GetBinContent(1)",
+        "GetBinError(1)",
+    ),
+    *("Integral()", "GetMaximum()"),
+)
 #: Entries that wait for limits which are not found in the usual way.
 BUFFERED = ("waiting_integers", "waiting_powers")
 N_WAITING = 60
@@ -118,6 +131,9 @@ def bins_of(h: Any) -> dict[str, Any]:
         "edges": [[axis.GetBinLowEdge(i) for i in range(1, axis.GetNbins() + 2)] for axis in axes],
         "labels": [[str(axis.GetBinLabel(i)) for i in range(1, axis.GetNbins() + 1)] for axis in axes],
         "entries": h.GetEntries(),
+        "asked": {call: eval(f"h.{call}", {"h": h}) for call in ASKED} if h.GetDimension() == 1 else {},  # noqa: S307
+        "means": [h.GetMean(i + 1) for i in range(h.GetDimension())],
+        "stds": [h.GetStdDev(i + 1) for i in range(h.GetDimension())],
         "effective": [h.GetBinEffectiveEntries(i) for i in range(n_cells)]
         if "Profile" in h.ClassName()
         else [],
@@ -213,10 +229,55 @@ def histograms() -> dict[str, Any]:
         made["labels"].Fill(label, i + 1)
     made["some_labels"].GetYaxis().SetBinLabel(2, "up")
     made["some_labels"].Fill(1, "up", 1)
+    made |= with_other_moments()
     fitted = ROOT.TH1D("fitted", "with a function", 20, -3, 3)
     fitted.FillRandom("gaus", 500)
     fitted.Fit("gaus", "Q0")
     made["fitted"] = fitted
+    return made
+
+
+def with_other_moments() -> dict[str, Any]:
+    """Return histograms whose means are not those of what was filled inside of them."""
+    random = ROOT.TRandom3(11)
+    made: dict[str, Any] = {}
+    edges = array("d", [-2, -1, 0, 0.5, 3])
+    for way in ("chosen", "chosen_flow", "all_count", "all_chosen", "waiting_all", "set", "all_set"):
+        one, two = ROOT.TH1D(f"{way}1", "", 4, edges), ROOT.TH2D(f"{way}2", "", 4, -2, 3, 3, 0, 1)
+        three = ROOT.TH3D(f"{way}3", "", 4, -2, 3, 3, 0, 1, 2, -1, 1)
+        profile = ROOT.TProfile(f"{way}_profile", "", 4, -2, 3)
+        plane = ROOT.TProfile2D(f"{way}_profile2", "", 4, -2, 3, 3, 0, 1)
+        for h in (one, two, three, profile, plane):
+            if "all" in way:
+                h.SetStatOverflows(ROOT.TH1.kConsider)
+        if "waiting" in way:
+            one.SetBuffer(1000)
+            two.SetBuffer(1000)
+        for _ in range(N_FILLS):
+            x, y, weight = random.Gaus(), random.Uniform(1.2), random.Uniform(-1, 4)
+            one.Fill(x, weight)
+            two.Fill(x, y, weight)
+            three.Fill(x, y, random.Gaus(), weight)
+            profile.Fill(x, y, 1 + random.Uniform())
+            plane.Fill(x, y, x + y)
+        for h in (one, two, three, profile, plane):
+            if "chosen" in way:
+                h.GetXaxis().SetRange(0 if "flow" in way else 2, 3)
+            if "set" in way and "Profile" not in h.ClassName():
+                h.Reset()
+                for i in range(h.GetNcells()):
+                    h.SetBinContent(i, i * i % 7)
+        if "chosen" in way:
+            two.GetYaxis().SetRange(2, 2)
+            three.GetZaxis().SetRange(1, 3)
+        made |= {h.GetName(): h for h in (one, two, three, profile, plane)}
+    made["grown"] = ROOT.TH1D("grown", "", 2, 0, 2)
+    made["grown"].SetCanExtend(ROOT.TH1.kAllAxes)
+    for label in ("a", "b", "c", "a"):
+        made["grown"].Fill(label, 2)
+    made["negative_spread"] = ROOT.TH1D("negative_spread", "", 3, 0, 3)
+    for x, weight in ((0.5, 2), (1.5, -1), (2.5, 2)):
+        made["negative_spread"].Fill(x, -weight)
     return made
 
 

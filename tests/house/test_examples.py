@@ -83,6 +83,7 @@ def names(
     """The objects that the examples are about, as the page of the API says."""
     path, data = directory
     monkeypatch.chdir(path)
+    Path("new.root").unlink(missing_ok=True)
     file = ar.open("events.root")
     tree = file["Events"]
     new = ar.create("being-written.root")

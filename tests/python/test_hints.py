@@ -24,6 +24,10 @@ _ARGUMENT = re.compile(r"(\w+)=(?!=)")
 _INPUTS = ("events.root", "a.root", "b.root", "other.root")
 
 
+#: Of different lengths, one of them 0, and with a largest item that is negative.
+LISTS = [[-0.5, -2.5], [], *[[-float(i)] for i in range(1, 9)]]
+
+
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """Where the files are that the lines name, and what is in each."""
@@ -31,8 +35,8 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
         "x": np.arange(10.0),
         "y": np.arange(10.0),
         "n": np.arange(10),
-        "v": pa.array([[1.0, 2.0]] * 10),
-        "Muon_pt": pa.array([[1.0, 2.0]] * 10),
+        "v": pa.array(LISTS),
+        "Muon_pt": pa.array(LISTS),
         **{name: np.arange(1, 11) for name in ("run", "luminosityBlock", "event")},
     }
     path = tmp_path_factory.mktemp("hints")
@@ -41,6 +45,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
             made["t"] = data
             made["directory/u"] = data
             made["h"] = np.histogram([1, 2, 2], bins=3)
+            made["map"] = np.histogram2d([1, 2, 2], [1, 2, 4], bins=3)
             made["for_filters"] = {**data, "text": pa.array(["a"] * 10), "muon": pa.array([{"pt": 1.0}] * 10)}
     return path, data
 
@@ -68,6 +73,7 @@ def names(
             "scan": file["t"].scan(),
             "column": file["t"]["x"],
             "hist": file["h"],
+            "map": file["map"],
             "other": ar.open("other.root")["t"],
             "data": data,
             "new": new,
@@ -75,9 +81,18 @@ def names(
         }
 
 
-@pytest.mark.parametrize("line", _hints.lines())
+def lines() -> list[str]:
+    """All lines, and what their comments have behind a colon."""
+    found = _hints.lines()
+    return [*found, *(more[1] for line in found if (more := re.search(r"  # .*?: (.+)$", line)))]
+
+
+@pytest.mark.parametrize("line", lines())
 def test_every_line_runs(line: str, names: dict[str, Any]) -> None:
-    if "to_hist" in line:
+    of_numbers = _hints._ATTRIBUTES["TreeColumn"].values()
+    if line in _hints._ATTRIBUTES[_hints.LISTS].values() and line not in of_numbers:
+        names["column"] = names["tree"]["v"]
+    if "hist(" in line:
         pytest.importorskip("hist")
     if "dask" in line:
         pytest.importorskip("dask.dataframe")
@@ -97,6 +112,103 @@ def test_every_line_runs(line: str, names: dict[str, Any]) -> None:
         ar.write("new.root:t", names["data"])
     with redirect_stdout(io.StringIO()):
         exec(line, names)  # noqa: S102 - of this package
+
+
+def line_for(typed: str, names: dict[str, Any]) -> str:
+    """The line that answers what somebody typed."""
+    with pytest.raises(ar.ArrowrootError) as raised:
+        exec(typed, names)  # noqa: S102 - of this test
+    return str(raised.value).partition(": write ")[2]
+
+
+def value_of(line: str, names: dict[str, Any]) -> Any:
+    if "ak." in line:
+        names["ak"] = pytest.importorskip("awkward")
+    if _ARGUMENT.match(line):
+        line = f'tree.to_numpy("x", {line})["x"].tolist()'
+    return eval(line, names)  # noqa: S307 - of this package
+
+
+ITEMS = np.concatenate(LISTS)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("tree.to_numpy(entry_start=5)", [5, 6, 7, 8, 9]),
+        ("tree.to_numpy(entry_stop=2)", [0, 1]),
+        ("tree.to_numpy(entry_start=5, entry_stop=7)", [5, 6]),
+        ("tree.to_numpy(entry_stop=np.int64(7), entry_start=5)", [5, 6]),
+        ("tree.to_numpy(entry_start=None, entry_stop=2)", [0, 1]),
+        ("tree.to_numpy(entry_start=2, entry_stop=None)", [2, 3, 4, 5, 6, 7, 8, 9]),
+        ("tree.to_numpy(entry_start=-2)", [8, 9]),
+        ("tree.to_numpy(nrows=2)", [0, 1]),
+        ("tree.to_numpy(skiprows=7)", [7, 8, 9]),
+        ("tree.to_numpy(skiprows=2, nrows=3)", [2, 3, 4]),
+        ("tree.to_numpy(nrows=3, skiprows=2)", [2, 3, 4]),
+        ("tree.to_numpy(limit=3)", [0, 1, 2]),
+        ("tree.to_numpy(entry_start='a')", [5, 6, 7, 8, 9]),  # an example
+        ("tree.to_numpy(skiprows=[1])", [5, 6, 7, 8, 9]),
+        ("tree.to_numpy(cut='(n > 2) & (n < 5)')", [3, 4]),
+        ("tree.to_numpy(query='n == 2')", [2]),
+        ("tree.Min", 0),
+        ("tree.GetMaximum('x')", 9),
+        ("tree.Mean('x')", 4.5),
+        ("tree.Sum('x')", 45),
+        ("tree.StdDev('x')", np.std(np.arange(10), ddof=1)),
+        ("tree.std", np.std(np.arange(10))),
+        ("tree.count", 10),
+        ("tree.GetEntries()", 10),
+        ("scan.Count()", 10),
+        ("tree['x'].max()", 9),
+        ("tree['Muon_pt'].max()", -0.5),
+        ("tree['Muon_pt'].min()", -8),
+        ("tree['Muon_pt'].mean()", ITEMS.mean()),
+        ("tree['Muon_pt'].StdDev()", ITEMS.std(ddof=1)),
+        ("tree['Muon_pt'].std()", ITEMS.std()),
+    ],
+)
+def test_a_line_gives_what_was_asked_for(typed: str, expected: Any, names: dict[str, Any]) -> None:
+    line = line_for(typed, names)
+    if "tree['Muon_pt']" in typed:
+        names["column"] = names["tree"]["Muon_pt"]
+    assert value_of(line, names) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("tree.count('x > 1')", 8),
+        ("tree.count(filter='x > 1')", 8),
+        *[
+            (f"tree.{name}('Muon_pt')", getattr(ITEMS, name)())
+            for name in ("min", "max", "mean", "sum", "std")
+        ],
+    ],
+)
+def test_a_line_has_what_is_asked_for_with_a_condition_and_of_lists(
+    typed: str, expected: Any, names: dict[str, Any]
+) -> None:
+    line = line_for(typed, names)
+    more = line.partition("  # ")[2].partition(": ")[2].replace('tree["x"]', 'tree["Muon_pt"]')
+    assert value_of(more, names) == pytest.approx(expected)
+
+
+def test_the_count_of_a_scan_is_of_those_that_a_filter_keeps(names: dict[str, Any]) -> None:
+    names["scan"] = names["tree"].scan(["x"], filter="n > 6")
+    assert value_of(line_for("scan.Count()", names), names) == 3
+
+
+@pytest.mark.parametrize(
+    "typed", ["tree.hist('x')", "tree.Draw('x')", "tree['x'].hist()", "tree['v'].hist()"]
+)
+def test_a_line_fills_a_histogram(typed: str, names: dict[str, Any]) -> None:
+    pytest.importorskip("hist")
+    line = line_for(typed, names)
+    assert "ar.Hist(" in line
+    assert value_of(line, names).sum(flow=True) == (
+        len(ITEMS) if "v" in typed else 7 if "filter" in line else 10
+    )
 
 
 def test_what_people_type_is_answered(names: dict[str, Any]) -> None:
@@ -160,7 +272,7 @@ def test_a_column_is_read_when_it_is_converted(names: dict[str, Any]) -> None:
     assert column.to_numpy(filter="n > 7").tolist() == [8.0, 9.0]
     assert column.to_numpy(entries=slice(2, 4)).tolist() == [2.0, 3.0]
     assert column.to_pandas().tolist() == list(values)
-    assert tree["v"].to_awkward().tolist() == [[1.0, 2.0]] * 10
+    assert tree["v"].to_awkward().tolist() == LISTS
     assert np.asarray(column, dtype="f4").dtype == np.float32
     assert np.mean(column) == values.mean()
     assert pa.array(column).to_pylist() == list(values)

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from arrowroot._api.column import Column, rows_of
 from arrowroot._arguments import not_made, takes
-from arrowroot._errors import InvalidRequestError, WrongTypeError, no_attribute, not_picklable
+from arrowroot._errors import (
+    ArrowrootError,
+    InvalidRequestError,
+    WrongTypeError,
+    no_attribute,
+    not_picklable,
+)
 from arrowroot._options import DEFAULTS, ReadOptions, ScanOptions
 from arrowroot._render import html_table, printable, type_text
 from arrowroot._sizes import counted
@@ -82,7 +88,7 @@ class TreeColumn:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise no_attribute(self, name)
+            raise no_attribute(self, name, None if name.startswith("_") else self._hints)
 
     @property
     def name(self) -> str:
@@ -170,6 +176,16 @@ class TreeColumn:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Read it as an Arrow C stream of its values."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    @property
+    def _hints(self) -> str | None:
+        """Whose lines are told for what it lacks; None: those of its class, also where its type is not known."""
+        from arrowroot._hints import LISTS
+
+        try:
+            return LISTS if self._call == "to_awkward" else None
+        except ArrowrootError:
+            return None
 
     @property
     def _call(self) -> str:

@@ -6,13 +6,14 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._errors import CorruptFileError, UnsupportedError, missing_library
+from arrowroot._errors import CorruptFileError, InvalidRequestError, UnsupportedError, missing_library
 from arrowroot._objects.axis import Axis
 from arrowroot._objects.boost_axes import boost_axis
 from arrowroot._objects.limits import good_limits
+from arrowroot._objects.moments import COUNTS_ALL, STORED, Sums, has_chosen, of_bins, of_values
 from arrowroot._objects.record import Record, WithContent
 from arrowroot._objects.simple import Named
-from arrowroot._render import printable
+from arrowroot._render import printable, shown
 from arrowroot._sizes import counted
 
 if TYPE_CHECKING:
@@ -170,6 +171,60 @@ class Histogram(WithContent, Named):
             array([50., 50.])
         """
         return effective(self.values(flow=flow), self.variances(flow=flow))
+
+    def mean(self, axis: int | str = 0) -> float:
+        """Return the mean along an axis, as ROOT's ``GetMean``: of what was filled, not of the centers of bins.
+
+        That is so unless a range of an axis was chosen, or contents were set and not filled: then centers count.
+
+        axis: its number, or "x", "y" or "z".
+
+            >>> hist.mean(), hist.std()
+            (25.0, 12.5)
+        """
+        return self._sums_along(axis).mean
+
+    def std(self, axis: int | str = 0) -> float:
+        """Return the standard deviation along an axis, as ROOT's ``GetStdDev``; ``axis``: as for :meth:`mean`."""
+        return self._sums_along(axis).std
+
+    def _sums_along(self, axis: int | str) -> Sums:
+        number = self._number_of_axis(axis)
+        counts_all = self._root_member("fStatOverflows") == COUNTS_ALL
+        if not any(map(has_chosen, self.axes)):
+            sums = self._sums_of_buffer(number, counts_all=counts_all)
+            if sums is None:
+                names = ("fTsumw", *STORED[number])
+                sums = Sums(*(float(self.number_of(name)) for name in names))
+            if sums.w or not self.num_entries:
+                return sums
+        return of_bins(self._weights_of_bins(), self.axes, number, counts_all=counts_all)
+
+    def _number_of_axis(self, axis: int | str) -> int:
+        names = "xyz"[: self.n_dimensions]
+        number = names.find(axis) if isinstance(axis, str) and axis else axis
+        if number in range(self.n_dimensions):
+            return int(number)
+        expected = ", ".join(f'{number} or "{name}"' for number, name in enumerate(names))
+        raise InvalidRequestError(
+            f"{self.class_name} {self.name!r}: axis: expected {expected}, got {shown(axis)}"
+        )
+
+    def _sums_of_buffer(self, number: int, *, counts_all: bool) -> Sums | None:
+        """Return the sums over the entries that wait in the buffer, before which nothing counts; None: none does."""
+        if not self._n_buffered():
+            return None
+        entries = self._buffered()
+        for coordinate, axis in enumerate([] if counts_all else self.axes):
+            found = axis.find(entries[:, 1 + coordinate])
+            entries = entries[(found > 0) & (found <= axis.n_bins)]
+        return of_values(entries[:, 0], entries[:, 1 + number])
+
+    def _weights_of_bins(self) -> npt.NDArray[np.float64]:
+        """Return the sum of weights in each bin, those of flow among them."""
+        import numpy as np
+
+        return self.values(flow=True).astype(np.float64)
 
     def to_numpy(self, *, flow: bool = False, dd: bool = False) -> tuple[Any, ...]:
         """Return values and edges as numpy.histogram, histogram2d and, with ``dd``, histogramdd do.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._objects.histogram import Histogram, effective
@@ -97,12 +97,18 @@ class Profile(Histogram):
         """Return the effective number of entries of each bin; ``flow``: as for :meth:`values`."""
         return self._cut(self._sums().n, flow)
 
+    def _buffered(self) -> NoReturn:
+        raise UnsupportedError(
+            f"{self.class_name} {self.name!r}: its last {self._n_buffered()} entries wait in a buffer "
+            "(member fBuffer); call p.BufferEmpty() in ROOT before writing to have them in bins"
+        )
+
+    def _weights_of_bins(self) -> npt.NDArray[np.float64]:
+        return self._cut(self._sums().w, flow=True)
+
     def _sums(self) -> _Sums:
         if self._n_buffered():
-            raise UnsupportedError(
-                f"{self.class_name} {self.name!r}: its last {self._n_buffered()} entries wait in a buffer "
-                "(member fBuffer); call p.BufferEmpty() in ROOT before writing to have them in bins"
-            )
+            self._buffered()
         weights = self._stored("fBinEntries")
         n = effective(weights, self._stored("fBinSumw2")) if self.is_weighted else weights
         return _Sums(weights, self._stored("fArray"), self._stored("fSumw2"), n)
