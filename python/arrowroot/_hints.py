@@ -448,7 +448,7 @@ def _entries_line(given: Mapping[str, Any]) -> str | None:
         stop = (start or 0) + ends["number"]
     if start is None and stop is None:
         return None
-    return f"entries=slice({0 if start is None else start}, {stop})"
+    return f"entries=slice({shown(start or 0)}, {shown(stop)})"
 
 
 def for_positions(call: str) -> str:

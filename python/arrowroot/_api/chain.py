@@ -283,7 +283,12 @@ class Chain:
         from arrowroot._api.outputs import Outputs, may_be_computed, outputs_of
 
         if not define and not may_be_computed(choice, self.aliases):
-            return Outputs(dict.fromkeys(self.choose(choice))), None
+            try:
+                return Outputs(dict.fromkeys(self.choose(choice))), None
+            except NoSuchColumnError:
+                # A member of a column of records is computed, and a branch may be called as one.
+                if not any("." in text for text in choice.columns or ()):
+                    raise
         scope = self.scope(options, define)
         with self._opening_others_for_names(scope):
             columns = outputs_of(choice, scope, self.choose)

@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from arrowroot._storage.in_hand import InHand
     from arrowroot._storage.url import Location
 
-#: Modes that others take behind the path, and True for those that write.
+#: Modes that others take behind the path, and the lines to write instead.
 _MODES = {
-    **dict.fromkeys(("r", "rb", "read"), False),
-    **dict.fromkeys(("w", "wb", "a", "r+", "update", "recreate", "create", "new"), True),
+    **dict.fromkeys(("r", "rb", "read"), "arrowroot.open({path})"),
+    **dict.fromkeys(("w", "wb", "recreate", "create", "new"), WRITE_ANEW),
+    **dict.fromkeys(
+        ("a", "r+", "update"),
+        'ar.write("new.root:more", data); ar.merge("all.root", [{path}, "new.root"])',
+    ),
 }
-_N_WITH_MODE = 2
+_N_WITH_ANOTHER = 2
 
 
 @takes(StorageOptions.__annotations__)
@@ -80,15 +84,29 @@ def open(  # noqa: A001 - people write arrowroot.open(), as for uproot
     return opened
 
 
+def _refuse_another(url: Any, another: Any) -> None:
+    """Raise InvalidRequestError for a mode behind a path, and for the name of a tree; else it may be a file."""
+    if not isinstance(another, str):
+        return
+    line = _MODES.get(another.lower())
+    if line is not None:
+        raise InvalidRequestError(
+            f"open() takes no mode, it reads: write {line.replace('{path}', shown(url))}"
+        )
+    is_file = another.endswith(".root") or "://" in another
+    if not is_file and not os.path.exists(another):  # noqa: PTH110 - text
+        raise InvalidRequestError(
+            f"open() takes a file, which gives its trees by name: write arrowroot.open({shown(url)})[{shown(another)}]"
+        )
+
+
 def _opening_of(url: Any, replicas: Location | Iterable[Location], options: StorageOptions) -> Opening:
     """Return how to open the file of a path or URL and its replicas. Raises: InvalidRequestError."""
     if callable(getattr(url, "open", None)) and not isinstance(url, os.PathLike):
         raise InvalidRequestError(f"open: {shown(url)} is not open yet: give what its open() returns")
     if not isinstance(url, str | bytes | os.PathLike):
-        mode = str(url[1]).lower() if isinstance(url, list) and len(url) == _N_WITH_MODE else ""
-        if mode in _MODES:
-            line = WRITE_ANEW if _MODES[mode] else f"arrowroot.open({shown(url[0])})"
-            raise InvalidRequestError(f"open() takes no mode, it reads: write {line}")
+        if isinstance(url, list) and len(url) == _N_WITH_ANOTHER:
+            _refuse_another(*url)
         several = (
             ": arrowroot.scan([...]) reads several files one after the other, and open(url, replicas=[...]) names "
             "other places of the same file"

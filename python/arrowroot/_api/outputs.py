@@ -176,13 +176,18 @@ class _Named:
         alias = self._scope.alias(text)
         if alias is not None:
             return {text: self._scope.checked(alias)}
-        words = re.findall(r"[^\W\d][\w.]*", text) if _COMPUTED.search(text) else []
+        is_more = bool(_COMPUTED.search(text))
+        words = re.findall(r"[^\W\d][\w.]*", text) if is_more or "." in text else []
         try:
             expression = Expression(text, self._scope, "columns")
             return {text: self._scope.checked(expression)} if words or text.startswith("(") else {}
         except (FilterError, NoSuchColumnError):
-            # Texts in which nothing is known, and lists and patterns in one text, are no expressions that went wrong.
-            known = {word for word in words if self._scope.is_column(word)}
+            # Names without a column or a member, texts in which nothing is known, and lists and patterns in one text,
+            # are no expressions that went wrong.
+            is_column = self._scope.is_column
+            known = {
+                word for word in words if is_more and (is_column(word) or is_column(word.partition(".")[0]))
+            }
             # A text in parentheses is one, and no pattern.
             if (known and not for_column(text, known)) or (text.startswith("(") and text.endswith(")")):
                 raise

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from operator import index
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, cast, overload
 
 from arrowroot import _native
 from arrowroot._api.chain import Chain
@@ -73,7 +74,20 @@ def _line_for(key: object) -> str:
     """Return what to write instead of a tree's [...] with what is no name."""
     if isinstance(key, tuple) and key and all(isinstance(one, str) for one in key):
         return f"tree[{list(key)!r}]"
-    return "tree.to_arrow(entries=...) for entries"
+    if isinstance(key, slice):
+        ends = (key.start, key.stop) if key.step is None else (key.start, key.stop, key.step)
+        return f"tree.to_arrow(entries=slice({', '.join(map(shown, ends))}))"
+    if isinstance(key, list):
+        return f"tree.to_arrow(entries={shown(key)})"
+    try:
+        return f"tree.to_arrow(entries={shown([int(index(cast('SupportsIndex', key)))])}).to_pylist()[0]"
+    except TypeError:
+        return f"tree.to_arrow(entries={'numbers_or_mask' if hasattr(key, 'dtype') else 'slice(0, 5)'})"
+
+
+def _are_entries(keys: list[Any]) -> bool:
+    """Return whether a list is of numbers of entries, or a mask, and not of names."""
+    return bool(keys) and not isinstance(keys[0], str) and hasattr(keys[0], "__index__")
 
 
 @not_made
@@ -141,7 +155,7 @@ class Tree(TreeMetadata):
 
         Raises: InvalidRequestError if a name stands for several columns; and what :meth:`scan` raises.
         """
-        if isinstance(name, list) or _select.is_test(name):
+        if (isinstance(name, list) and not _are_entries(name)) or _select.is_test(name):
             return self.scan(name)
         if not isinstance(name, str):
             raise WrongTypeError(
@@ -154,7 +168,11 @@ class Tree(TreeMetadata):
                 raise InvalidRequestError(
                     f"{self.location}: {name!r} is no single column: write tree[[{pattern!r}]], a scan"
                 )
-        paths = self._whole().choose(Choice.of([name]))
+        try:
+            paths = self._whole().choose(Choice.of([name]))
+        except NoSuchColumnError:
+            self._refuse_member(name)
+            raise
         if len(paths) != 1:
             raise InvalidRequestError(
                 f"{self.location}: {name!r} stands for {len(paths)} columns: write tree[[{name!r}]], a scan"
@@ -162,6 +180,19 @@ class Tree(TreeMetadata):
         from arrowroot._api.tree_column import TreeColumn
 
         return TreeColumn(self, paths[0])
+
+    def _refuse_member(self, text: str) -> None:
+        """Raise InvalidRequestError for the member of a column of records, which is computed."""
+        if "." not in text:
+            return
+        try:
+            names = self.scan([text]).column_names
+        except NoSuchColumnError:
+            return
+        if names == [text]:
+            raise InvalidRequestError(
+                f"{self.location}: {text!r} is a member of a column: write tree.to_awkward([{text!r}])[{text!r}]"
+            )
 
     def _refuse_expression(self, text: str) -> None:
         """Raise InvalidRequestError for what is no name but a condition."""

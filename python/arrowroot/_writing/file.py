@@ -25,7 +25,7 @@ from arrowroot._writing.contexts import GROWTH_SECONDS, queue_state
 from arrowroot._writing.location import path_and_name, path_of_root
 from arrowroot._writing.options import TableOptions
 from arrowroot._writing.progress import shown
-from arrowroot._writing.replaced import check_nothing_is_lost
+from arrowroot._writing.replaced import check_nothing_is_lost, refuse_object
 from arrowroot._writing.texts import checked_text
 
 if TYPE_CHECKING:
@@ -524,6 +524,7 @@ def write(
         >>> ar.write("new.root:Events", {"x": np.arange(3.0)}, compression="zstd:5")
         >>> ar.write("new.root:Events", tree.scan(["run", "MET_pt"]), layout="rntuple")
     """
+    refuse_object(path, data)
     file, name = path_and_name(path)
     check_nothing_is_lost(file, name)
     with create(

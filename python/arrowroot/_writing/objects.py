@@ -54,6 +54,17 @@ def becomes_table(value: object) -> bool:
     return is_table_data(value) and not (isinstance(value, dict) and are_objects(value))
 
 
+def is_object(value: object) -> bool:
+    """Return whether a value is a histogram or another object of a file, or a dictionary of such."""
+    if isinstance(value, dict):
+        return bool(value) and all(map(_is_single, value.values()))
+    return _is_single(value)
+
+
+def _is_single(value: object) -> bool:
+    return isinstance(value, Record) or is_histogram(value) or is_numpy_histogram(value)
+
+
 def are_objects(value: Mapping[Any, Any], depth: int = 0) -> bool:
     """Return whether a dictionary holds objects by name, and not columns of values, which lists of texts are, too."""
     are_possible = all(isinstance(name, str) and _is_object(item, depth) for name, item in value.items())
@@ -67,7 +78,7 @@ def _is_object(value: object, depth: int) -> bool:
         return are_objects(value, depth + 1)
     if isinstance(value, list):
         return all(_is_object(item, depth + 1) for item in value)
-    return isinstance(value, str | Record) or is_histogram(value) or is_numpy_histogram(value)
+    return isinstance(value, str) or _is_single(value)
 
 
 def _are_texts(value: object) -> bool:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from arrowroot._errors import CorruptFileError, InvalidRequestError, NoSuchFileError
 from arrowroot._render import shown
 from arrowroot._saving.replacing import is_special
 from arrowroot._storage.readers import Opening
+from arrowroot._storage.url import as_location, split_url
+
+if TYPE_CHECKING:
+    from arrowroot._storage.url import Location
 
 #: So many names are told.
 _N_TOLD = 3
@@ -28,13 +33,46 @@ def check_nothing_is_lost(path: str, name: str, *, with_others: bool = False) ->
         return
     more = len(others) - _N_TOLD
     told = f"{', '.join(map(shown, others[:_N_TOLD]))}{f' and {more} more' if more > 0 else ''}"
-    stem = path.removesuffix(".root")
-    second, whole = f"{stem}-2.root", f"{stem}-all.root"
+    second, _ = _beside(path)
     raise InvalidRequestError(
         f"{shown(path)}: files are written as a whole, and this one would lose {told}: write "
-        f"{shown(f'{second}:{name}')}, then ar.merge({shown(whole)}, [{shown(path)}, {shown(second)}]), or arrowroot "
-        "merge, has all in one file; to replace the file, remove it first"
+        f"{shown(f'{second}:{name}')}, then {_merging(path)}, or arrowroot merge, has all in one file; to replace the "
+        "file, remove it first"
     )
+
+
+def refuse_object(path: Location, data: Any) -> None:
+    """Raise InvalidRequestError for a histogram or another object in the place of a table, with the line to write."""
+    from arrowroot._writing.data import is_table_data
+
+    if is_table_data(data) and not isinstance(data, dict):
+        return
+    from arrowroot._writing.objects import is_object
+
+    if not is_object(data):
+        return
+    file, name = split_url(path) if isinstance(path, str) else (as_location(path), None)
+    is_there = os.path.exists(file)  # noqa: PTH110 - text
+    if isinstance(data, dict):
+        written = "; ".join(f"new[{shown(one)}] = data[{shown(one)}]" for one in data)
+    else:
+        written = f"new[{shown(name or getattr(data, 'name', None) or 'h')}] = hist"
+    raise InvalidRequestError(
+        f"write() writes a table, and objects are set: write with ar.create("
+        f"{shown(_beside(file)[0] if is_there else file)}) as new: {written}"
+        f"{f'; then {_merging(file)} has all in one file' if is_there else ''}"
+    )
+
+
+def _beside(path: str) -> tuple[str, str]:
+    """Return the names of a file beside one that is there, and of one that has what is in both."""
+    stem = path.removesuffix(".root")
+    return f"{stem}-2.root", f"{stem}-all.root"
+
+
+def _merging(path: str) -> str:
+    second, whole = _beside(path)
+    return f"ar.merge({shown(whole)}, [{shown(path)}, {shown(second)}])"
 
 
 def _others(path: str, name: str, *, with_others: bool) -> list[str]:
