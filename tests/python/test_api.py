@@ -1,3 +1,5 @@
+import pickle
+import re
 import sys
 
 import awkward as ak
@@ -418,3 +420,24 @@ def test_requests_that_make_no_sense_are_refused_with_what_is_near(sample, tmp_p
     assert (type(caught.value), caught.value.nearest) == (ar.NoSuchKeyError, ["Events"])
     with pytest.raises(OSError, match="nothing"):
         ar.open("nothing.root")
+
+
+def test_the_text_of_many_columns_has_the_first_few_and_how_to_list_all(tmp_path, capsys):
+    ar.write(f"{tmp_path}/many.root:t", {f"c{number}": [1.0] for number in range(1000)})
+    tree = ar.open(tmp_path / "many.root")["t"]
+    for listed in (tree.columns, tree.branches):
+        text = repr(listed)
+        assert len(text.splitlines()) <= 6
+        assert len(text) < 1000
+        assert "c4" in text
+        assert "and 995 more" in text
+        assert (len(listed), listed[999].name, len(listed[-2:])) == (1000, "c999", 2)
+        assert listed == list(listed)
+        assert isinstance(listed, list)
+    assert pickle.loads(pickle.dumps(tree.columns)) == tree.columns  # noqa: S301 - of this test
+    print_all = re.search(r"print\(.*\)", repr(tree.columns))[0]
+    exec(print_all, {"tree": tree})  # noqa: S102 - of this package
+    assert len(capsys.readouterr().out.splitlines()) == 1000
+    ar.write(f"{tmp_path}/few.root:t", {f"c{number}": [1.0] for number in range(20)})
+    few = ar.open(tmp_path / "few.root")["t"].columns
+    assert repr(few) == repr(list(few))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sys import intern
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from arrowroot._render import clip, html_table, printable
+from arrowroot._render import N_QUOTED, clip, html_table, printable
 from arrowroot._sizes import compression_ratio, counted, format_bytes
 
 if TYPE_CHECKING:
@@ -13,8 +13,23 @@ if TYPE_CHECKING:
 
     from arrowroot import _native
 
+_T = TypeVar("_T")
+
 _SHOWN_COLUMNS = 20
 _TYPE_WIDTH = 40
+
+
+class Listed(list[_T]):
+    """A list of a tree's columns or branches, whose text has the first few where there are many."""
+
+    def __repr__(self) -> str:
+        if len(self) <= _SHOWN_COLUMNS:
+            return super().__repr__()
+        first = "".join(f"{one!r},\n " for one in self[:N_QUOTED])
+        return (
+            f"[{first}... and {len(self) - N_QUOTED:,} more: tree.column_names has the names, "
+            "print(*tree.columns, sep='\\n') all]"
+        )
 
 
 class Column(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._api.column import Column
+from arrowroot._api.column import Column, Listed
 from arrowroot._errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class TreeMetadata:
     def branches(self) -> list[_native.Branch]:
         """All branches, depth first, with the groups that hold others."""
         if self._branches is None:
-            self._branches = self._native.branches()
+            self._branches = Listed(self._native.branches())
         return self._branches
 
     def has_branch(self, name: object) -> bool:
@@ -139,8 +139,10 @@ class TreeMetadata:
 
     @property
     def columns(self) -> list[Column]:
-        """All columns, readable or not, without those of friends."""
-        return [Column.of(branch) for branch in self.branches if not branch.is_group and not branch.is_part]
+        """All columns, readable or not, without those of friends; the text of many has the first few."""
+        return Listed(
+            Column.of(branch) for branch in self.branches if not branch.is_group and not branch.is_part
+        )
 
     @property
     def column_names(self) -> list[str]:
