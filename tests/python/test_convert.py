@@ -97,7 +97,8 @@ def convert(capsys):
 
     def run(source, output, *arguments):
         is_root = [".root" in str(name) for name in (source, output)]
-        code = main(["skim" if all(is_root) else "convert", *map(str, (source, output, *arguments))])
+        command = "skim" if all(is_root) else "convert"
+        code = main([command, "--force", *map(str, (source, output, *arguments))])
         printed = capsys.readouterr()
         assert code == 0, printed.err
         return printed
@@ -179,8 +180,7 @@ def test_notes_of_a_tree_go_along_and_what_cannot_is_named(tmp_path, capsys):
     assert notes_of(out, "Texts") == notes_of(source, "Texts")
     assert left_out() == []
     # Alone and with some of its columns.
-    alone = ["skim", f"{source}:d/Events", "--carry", "none"]
-    out.unlink()  # its trees are others
+    alone = ["skim", "--force", f"{source}:d/Events", "--carry", "none"]
     assert main([*alone, f"{out}:E", "-c", "x,run"]) == 0
     assert notes_of(out, "E") == (notes["aliases"], notes["user_info"], [("far", "F", "far.root")], None)
     assert [line.split(" was left out: ")[0] for line in left_out()] == ["'index'", "'friends'"]
@@ -242,7 +242,7 @@ def test_what_is_left_out_is_named_and_the_exit_code_says_so(of_unknown_classes,
             with ar.open(of_unknown_classes) as before:
                 assert file.raw("unknown") == before.raw("unknown")
     # Nothing is left out of what is chosen.
-    alone = ["--carry", "none"] if command == "skim" else []
+    alone = ["--force", "--carry", "none"] if command == "skim" else []
     assert main([command, f"{of_unknown_classes}:T", str(out), "-c", "x", *alone]) == 0
     assert not capsys.readouterr().err
 
@@ -252,10 +252,10 @@ def test_a_copy_of_entries_in_no_order_says_that_they_are(tmp_path, capsys):
     with ar.create(source) as file, file.tree("T", entries_reshuffled=True) as tree:
         tree.append({"x": np.arange(5.0)})
     for options in ([], ["--filter", "x > 2"]):
-        assert main(["skim", str(source), str(out), *options]) == 0
+        assert main(["skim", str(source), str(out), "-f", *options]) == 0
         assert ar.open(out)["T"].entries_reshuffled
         assert not capsys.readouterr().err
-    assert main(["skim", str(source), str(out), "--layout", "rntuple"]) == 0
+    assert main(["skim", str(source), str(out), "-f", "--layout", "rntuple"]) == 0
     assert "T: note 'entries_reshuffled' was left out: an RNTuple records none" in capsys.readouterr().err
 
 
@@ -338,7 +338,7 @@ def test_an_output_that_is_not_what_was_read_is_not_published(files, tmp_path, c
 
     monkeypatch.setattr(inputs, "input_of", of_other_values)
     source = files / ("in.parquet" if target == "out.root" else "ttree.root")
-    command = ["convert", str(source), str(out), "--verify"]
+    command = ["convert", str(source), str(out), "--verify", "--force"]
     assert main(command) == 1
     assert not capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
@@ -385,6 +385,7 @@ def test_root_to_root_is_skim(tmp_path, capsys):
         assert "--format" not in line
         assert main(shlex.split(line)) == 0
         (tree,) = (ar.open(tmp_path / "out.root")[name] for name in ar.open(tmp_path / "out.root").trees)
+        (tmp_path / "out.root").unlink()
         assert (tree.column_names, tree.num_entries) == (made, 3 if len(typed) == 2 else 2)
         (tmp_path / "out.root").unlink()
         capsys.readouterr()
@@ -453,6 +454,25 @@ def test_what_makes_no_sense_is_told_and_nothing_is_written(files, tmp_path, con
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_a_root_file_that_is_there_is_replaced_by_force_alone(files, tmp_path, arrowroot_command):
+    out = tmp_path / "mine.root"
+    ar.write(f"{out}:mine", {"x": [1]})
+    before = out.read_bytes()
+    command = ["convert", files / "in.parquet", f"{out}:more", "-c", "event"]
+    done = arrowroot_command(*command, check=False)
+    assert done.returncode == 2
+    assert "mine.root is there, and would be replaced: write --force for that; arrowroot merge" in done.stderr
+    assert out.read_bytes() == before
+    arrowroot_command(*command, "--plan")
+    arrowroot_command(*command, "-f")
+    assert ar.open(out).trees == ["more"]
+    # An empty file, as mktemp makes, holds nothing; Parquet is replaced as documented.
+    out.write_bytes(b"")
+    arrowroot_command(*command)
+    for _ in range(2):
+        arrowroot_command("convert", out, tmp_path / "out.parquet")
+
+
 def test_urls_of_files_are_paths(files, tmp_path, convert):
     for name in ("o.root", "o.parquet", "o.arrow"):
         printed = convert((files / "in.parquet").as_uri(), (tmp_path / name).as_uri(), "--json")
@@ -493,7 +513,7 @@ def test_an_input_that_breaks_off_leaves_an_older_output_as_it_was(
     (tmp_path / "in.root").write_bytes(data)
     (tmp_path / target).write_bytes(b"older")
     command = "skim" if target == "out.root" else "convert"
-    done = arrowroot_command(command, tmp_path / "in.root", tmp_path / target, check=False)
+    done = arrowroot_command(command, "--force", tmp_path / "in.root", tmp_path / target, check=False)
     assert done.returncode == 1, done.stdout
     assert (tmp_path / target).read_bytes() == b"older"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["in.root", target])

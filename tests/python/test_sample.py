@@ -102,7 +102,9 @@ def test_the_command_writes_the_sample(tmp_path, arrowroot_command, kind, layout
     assert tree.clusters == [0, 200, 400, 500]
     assert tree.to_arrow().equals(pa.Table.from_batches(sample_of(kind, n_entries=500).batches()))
     before = out.read_bytes()
-    arrowroot_command("sample", *arguments)
+    done = arrowroot_command("sample", *arguments, check=False)
+    assert (done.returncode, "is there" in done.stderr) == (2, True)
+    arrowroot_command("sample", *arguments, "--force")
     assert out.read_bytes() == before
     kept = arrowroot_command("sample", kind, out, "--keep")
     assert "there already" in kept.stdout
@@ -116,7 +118,7 @@ def test_a_size_says_how_many_entries_and_codecs_do_not(tmp_path, arrowroot_comm
     for codec in ("zstd:5", "none"):
         out = tmp_path / "sample.root:Other"
         told = arrowroot_command(
-            "sample", "nanoaod", out, "--size", "10 MB", "--compression", codec, "--json"
+            "sample", "nanoaod", out, "--size", "10 MB", "--compression", codec, "--json", "--force"
         ).stdout
         sizes[codec] = (json.loads(told)["num_entries"], json.loads(told)["bytes"])
     assert sizes["zstd:5"][0] == sizes["none"][0]

@@ -136,6 +136,46 @@ def test_the_command_says_what_is_wrong(tmp_path, words, says):
 
 
 @pytest.mark.usefixtures("tables")
+def test_an_output_that_is_there_is_replaced_by_force_alone(tmp_path):
+    """Who thinks of two inputs would lose the second one."""
+    before = (tmp_path / "c.root").read_bytes()
+    outputs = ["--output", "new.root=nMuon > 0", "--output", "c.root"]
+    for words in (["a.root", "c.root"], ["a.root", *outputs, "--tree", "Events"]):
+        done = run_here("skim", *words, "--carry", "Runs", cwd=tmp_path)
+        assert done.returncode == 2
+        assert "c.root is there, and would be replaced: write --force for that" in done.stderr
+        assert ("arrowroot skim a.root c.root OUT skims all" in done.stderr) == (outputs[0] not in words)
+        assert run_here("skim", *words, "--plan", cwd=tmp_path).returncode == 0
+        assert (tmp_path / "c.root").read_bytes() == before
+        assert sorted(names_in(tmp_path)) == ["a.root", "c.root"]
+    assert run_here("skim", "a.root:Events", "c.root", "-f", "-c", "event", cwd=tmp_path).returncode == 0
+    assert read(tmp_path / "c.root").column_names == ["event"]
+    (tmp_path / "empty.root").touch()
+    assert run_here("skim", "a.root:Events", "empty.root", "-c", "event", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_skim_that_goes_on_puts_all_its_outputs_in_their_places(tmp_path):
+    """One that was killed while it did so has put the first of them there already."""
+    words = [
+        "skim",
+        "a.root:Events",
+        "--output",
+        "o.root",
+        "--output",
+        "p.root",
+        "--resume",
+        "--carry",
+        "none",
+    ]
+    (tmp_path / "o.root.parts").mkdir()
+    (tmp_path / "o.root").write_bytes(b"of this skim")
+    assert run_here(*words, cwd=tmp_path).returncode == 0
+    assert read(tmp_path / "o.root").num_rows == read(tmp_path / "p.root").num_rows == 1200
+    assert run_here(*words, cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.usefixtures("tables")
 def test_an_input_that_is_given_twice_is_told(tmp_path):
     done = run_here("skim", "?.root", "a.root", "o.root", "--tree", "Events", cwd=tmp_path)
     assert done.returncode == 0

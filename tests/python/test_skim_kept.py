@@ -298,6 +298,7 @@ def test_outputs_are_read_back_and_compared(events, monkeypatch):
     ]
     said = done_here(*command, cwd=events)
     assert said.count("read back: the same") == 2
+    command.append("--force")
     assert json.loads(done_here(*command, "--json", cwd=events))["verified"] is True
     for path in ("odd.root", "few.root"):
         (events / path).write_bytes(b"older")
@@ -340,7 +341,7 @@ def test_the_cost_of_writing_is_told_and_reported(events):
     command = ["skim", "a.root:t", "o.root", "--cost"]
     assert "what passed each layer" in done_here(*command, "--fjr", "job.xml", cwd=events)
     assert "publish" in done_here("fjr", "job.xml", cwd=events)
-    (told,) = json.loads(done_here(*command, "--json", cwd=events))["outputs"]
+    (told,) = json.loads(done_here(*command, "--json", "-f", cwd=events))["outputs"]
     assert told["cost"]["n_entries"] == 501
     done = run_here(
         "skim", "a.root:t", "--output", "o.root", "--output", "p.root", "--fjr", "j.xml", cwd=events

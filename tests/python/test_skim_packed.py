@@ -366,6 +366,6 @@ def test_the_command_tells_what_was_copied_and_compares_it(tmp_path, inputs, lay
     told = json.loads(ran.stdout)
     assert told["verified"]
     assert (told["outputs"][0]["n_packed_clusters"], told["outputs"][0]["n_new_clusters"]) == (3, 1)
-    ran = run_here("skim", source, "out.root", "--filter", SOME, "--carry", "none")
+    ran = run_here("skim", source, "out.root", "--filter", SOME, "--carry", "none", "--force")
     assert "3 clusters copied packed, 1 written anew" in ran.stdout
     same(tmp_path / "out.root", chosen(table, some))

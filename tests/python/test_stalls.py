@@ -272,7 +272,7 @@ def test_the_cost_of_writing_is_told_by_layer_and_as_a_job_report(written, tmp_p
     assert {counter.path for counter in found.counters} >= {"file/write", "file/publish", "compress/compress"}
     assert not fjr.is_protocol("compress")
     assert main(["convert", source, str(tmp_path / "c.parquet"), "--cost"]) == 2
-    assert main(["convert", source, target, "--cost", "--json"]) == 0
+    assert main(["convert", source, target, "--cost", "--json", "-f"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["cost"]["n_entries"] == 1800
 

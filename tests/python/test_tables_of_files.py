@@ -27,12 +27,18 @@ def by_command(*words):
         raise ar.InvalidRequestError(done.stderr)
 
 
-def by_convert(place):
+def by_convert(place, *force):
     pq = pytest.importorskip("pyarrow.parquet")
     pq.write_table(ar.open("in.root")["t"].to_arrow(), "in.parquet")
-    by_command("convert", "in.parquet", place)
+    by_command("convert", "in.parquet", place, *force)
 
 
+BY_COMMANDS = [
+    lambda place, *force: by_command("skim", "in.root", place, *force),
+    by_convert,
+    lambda place, *force: by_command("sample", "aod", "--entries", "10", place, *force),
+]
+COMMANDS = ["the command skim", "convert", "sample"]
 ways = pytest.mark.parametrize(
     "way",
     [
@@ -40,11 +46,9 @@ ways = pytest.mark.parametrize(
         lambda place: ar.write(place, ar.open("w.root")["t"]),
         lambda place: ar.skim("in.root", place),
         lambda place: ar.skim("in.root", outputs={place: None}),
-        lambda place: by_command("skim", "in.root", place),
-        by_convert,
-        lambda place: by_command("sample", "aod", "--entries", "10", place),
+        *BY_COMMANDS,
     ],
-    ids=["write", "write a tree", "skim", "skim to several", "the command skim", "convert", "sample"],
+    ids=["write", "write a tree", "skim", "skim to several", *COMMANDS],
 )
 
 
@@ -67,8 +71,14 @@ def test_a_file_with_other_objects_stays_and_the_answer_has_the_lines_to_write(w
 def test_a_file_of_that_table_alone_is_replaced(way):
     ar.write("one.root:a/t", {"other": [1]})
     ar.open("one.root")  # it may be open
-    way("one.root:/a//t")
+    way("one.root:/a//t", *(["--force"] if way in BY_COMMANDS else []))
     assert "other" not in ar.open("one.root")["a/t"].column_names
+
+
+@pytest.mark.parametrize("way", BY_COMMANDS, ids=COMMANDS)
+def test_commands_replace_a_file_with_other_objects_by_force(way):
+    way("w.root:t2", "--force")
+    assert ar.open("w.root").trees == ["t2"]
 
 
 @pytest.mark.parametrize("layout", ["ttree", "rntuple"])

@@ -57,7 +57,7 @@ def check(test: Path, name: str) -> tuple[str, str]:
     if name in NOT_WRITTEN:
         return read, "-"
     options = OPTIONS.get(name, UNCOMPRESSED)
-    done = run_here("skim", f"{by_root}:ntpl", f"{ours}:ntpl", "--carry", "none", *options)
+    done = run_here("skim", f"{by_root}:ntpl", f"{ours}:ntpl", "--carry", "none", "--force", *options)
     if done.returncode:
         return read, done.stderr
     said = run(test / "read.C", ours, printed_of_ours)

@@ -11,7 +11,6 @@ from arrowroot._layout.settings import TRIED, codec_number
 from arrowroot._render import without_secrets
 from arrowroot._storage.url import split_url
 from arrowroot._writing.location import local_path
-from arrowroot._writing.replaced import check_nothing_is_lost
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -104,18 +103,10 @@ def checked_output(text: str, named: Format | None = None) -> NamedFile:
     return place._replace(file=local_path(place.file))
 
 
-def root_output(text: str, *, keeps: bool = False) -> tuple[str, str | None]:
-    """Return the path of a ROOT file to write, and the table if one is named.
-
-    keeps: a file that is there stays.
-
-    Raises: InvalidRequestError, also for the table of a file that has other objects, which would be lost.
-    """
+def root_output(text: str) -> tuple[str, str | None]:
+    """Return the path of a ROOT file to write, and the table if one is named. Raises: InvalidRequestError."""
     file, table = split_url(text)
-    path = local_path(file)
-    if table is not None and not keeps:
-        check_nothing_is_lost(path, table)
-    return path, table
+    return local_path(file), table
 
 
 def other_codec(codec: str | int, found: Format) -> tuple[str | None, int | None]:

@@ -17,7 +17,6 @@ from arrowroot._saving.replacing import is_stdout, replacing
 from arrowroot._writing.file import create
 from arrowroot._writing.options import layout_with
 from arrowroot._writing.plan import plan_for
-from arrowroot._writing.replaced import check_nothing_is_lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,14 +103,9 @@ class _DiffersError(ArrowrootError):
 
 
 def check_style(place: NamedFile, style: Style, what: str) -> None:
-    """Raise InvalidRequestError for what the format of an output does not have, before anything is read.
-
-    Also where the table of a file is named that has other objects, which would be lost.
-    """
+    """Raise InvalidRequestError for what the format of an output does not have, before anything is read."""
     if place.format == "root":
         style.whole()
-        if place.table is not None:
-            check_nothing_is_lost(place.file, place.table)
         return
     kind = TITLES[place.format]
     if style.of_root:

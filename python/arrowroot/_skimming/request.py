@@ -22,7 +22,6 @@ from arrowroot._storage.filesets import fileset
 from arrowroot._storage.url import split_url
 from arrowroot._writing.location import path_of_root
 from arrowroot._writing.options import CheckedOptions
-from arrowroot._writing.replaced import check_nothing_is_lost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -191,9 +190,5 @@ def _outputs_of(
     found = []
     for place, condition in given:
         file, name = split_url(place) if isinstance(place, str) else (place, None)
-        path = path_of_root(file)
-        if name is not None:
-            # The trees of the inputs go along, so a file of an older skim has others, too.
-            check_nothing_is_lost(path, name, with_others=True)
-        found.append((path, name, condition))
+        found.append((path_of_root(file), name, condition))
     return found

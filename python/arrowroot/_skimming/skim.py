@@ -26,6 +26,7 @@ from arrowroot._skimming.request import request_of
 from arrowroot._skimming.spool import Spool
 from arrowroot._storage.config import StorageOptions
 from arrowroot._writing.file import create, write
+from arrowroot._writing.replaced import check_nothing_is_lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -166,6 +167,10 @@ def skim(
         "buffers": buffers,
     }
     request = request_of(inputs, given, storage)
+    for path, name, _ in request.outputs:
+        if name is not None:
+            # The trees of the inputs go along, so a file of an older skim has others, too.
+            check_nothing_is_lost(path, name, with_others=True)
     return skimmed(request, resume=resume, executor=executor, progress=progress)
 
 
@@ -192,7 +197,7 @@ def skimmed(
     with ExitStack() as stack:
         parts = None
         if resume or executor is not None:
-            path = Path(f"{request.outputs[0][0]}.parts")
+            path = parts_of(request)
             stack.enter_context(held(path, f"skimming to {request.outputs[0][0]}"))
             parts = Parts(path, request)
         made = stack.enter_context(Outputs([path for path, _, _ in request.outputs], renamed, request.write))
@@ -200,6 +205,11 @@ def skimmed(
         if follow is not None:
             follow(work.share_done)
         return work.run(progress, check)
+
+
+def parts_of(request: Request) -> Path:
+    """Return the directory in which a skim that can go on keeps its parts."""
+    return Path(f"{request.outputs[0][0]}.parts")
 
 
 class _Skim:

@@ -56,14 +56,13 @@ _OPTIONS = {
     "-o --output --out": "arrowroot convert run7.root:Events FILE",
     "-q --quiet": "2>/dev/null, which shows no progress",
     "--codec": "--compression zstd:5",
+    "--overwrite --recreate --replace": "--force",
     "--rntuple": "--layout rntuple",
 }
-_REPLACES = "nothing instead: a file that is there is replaced"
 _PICTURE = 'in Python plt.stairs(*ar.open("run7.root")["h_pt"].to_numpy()), then plt.savefig("h.png")'
 #: Options that mean something else to a command.
 _OPTIONS_OF = {
-    "convert": {"-f --force --overwrite --recreate": _REPLACES},
-    "sample": {"-f --force --overwrite --recreate": _REPLACES, "-n --num --number --rows": "--entries N"},
+    "sample": {"-n --num --number --rows": "--entries N"},
     "perf": {"-o --output --out": "--json > FILE, or --plot FILE for a picture"},
     "show": {"-o --output --out --plot --png --pdf --svg --draw --save": _PICTURE},
 }

@@ -47,6 +47,8 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidRequestError("--cost and --fjr: the layers of writing are counted for a ROOT file")
     named = [("OUTPUT", target.file), ("--fjr", options.fjr)]
     destinations.check(named, {source.file: "the file to read"})
+    if target.format == "root" and not options.plan:
+        destinations.check_replaced([(target.file, target.table)], is_forced=options.force)
     style = style_of(options)
     choice = inputs.Choice(
         column_texts(options.columns),

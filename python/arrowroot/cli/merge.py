@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arrowroot import InvalidRequestError
 from arrowroot._merging.merge import merged, request_of
 from arrowroot._merging.outputs import left_over
 from arrowroot._progress import Progress
@@ -51,12 +49,9 @@ def run(options: argparse.Namespace) -> int:
         options.join,
     )
     destinations.check([("OUT", request.output)], {})
-    if Path(request.output).exists() and not options.force:
-        # A glob without the name of an output before it would lose its first file.
-        raise InvalidRequestError(
-            f"{request.output} is there, and would be replaced: write --force for that; the first file is the output: "
-            f"arrowroot merge OUT {request.output} ... merges it with others"
-        )
+    # A glob without the name of an output before it would lose its first file.
+    meant = f"; the first file is the output: arrowroot merge OUT {request.output} ... merges it with others"
+    destinations.check_replaced([(request.output, None)], is_forced=options.force, hint=meant)
     check: Check | None = None
     if options.verify:
         from arrowroot.cli.merge_check import Comparing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from arrowroot.cli.arguments import Command, add_columns, add_define, add_filter, add_storage, positive
-from arrowroot.cli.parser_write import add_checks, add_entries, add_rules, add_style
+from arrowroot.cli.parser_write import add_checks, add_entries, add_force, add_rules, add_style
 
 _DRAW = """\
 Fills a histogram of an expression, or of two, and draws it with characters; --plot makes a picture. Of lists every
@@ -23,7 +23,7 @@ _SKIM = """\
 Writes chosen entries and columns of many ROOT files to one file, in the order of the inputs, and counts what passes
 each cut. Trees stay trees and RNTuples RNTuples, each column with its codec. The other trees of the inputs (Runs,
 LuminosityBlocks, ...) go along whole, and all trees do if none is named and nothing is chosen. The output is there when
-it is whole; an older file of its name is replaced then.
+it is whole; an older file of its name is replaced then, with --force alone.
 
 @FILE stands for the inputs that FILE lists, one a line. A damaged or unclosed input is an error, unless
 --on-bad-input skip leaves it out; the exit code is 4 then.
@@ -109,6 +109,7 @@ def _skim(skim: argparse.ArgumentParser) -> None:
         action="store_true",
         help="keep what is wanted of each input in OUT.parts until OUT is there; the same command goes on from there",
     )
+    add_force(skim)
     skim.add_argument("--json", action="store_true", help="say as JSON what was written, and the cut flow")
     add_checks(skim)
     add_style(skim, "as the input", "ROOT's")

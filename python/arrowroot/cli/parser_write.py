@@ -21,7 +21,8 @@ from arrowroot.cli.arguments import (
 _CONVERT = """\
 Converts trees and RNTuples to Parquet and Arrow IPC, these to a ROOT file or each other, and all to CSV and JSON lines.
 The suffix of a name says the format: .root, .parquet, .arrow, .csv, .jsonl. Data pass through in batches, so memory
-does not grow with the file; the output is there when it is whole, and an older file of its name is replaced then.
+does not grow with the file; the output is there when it is whole, and an older file of its name is replaced then, a
+ROOT file with --force alone.
 
 A file of another format becomes the tree "Events" unless OUT names it. In CSV, lists are JSON in their cell. From ROOT
 to ROOT, in another layout or codec or in part, is: arrowroot skim.
@@ -37,9 +38,9 @@ examples:
 
 _MERGE = """\
 Merges ROOT files into one. The baskets of trees are copied as they are, in any codec, and never compressed again;
-histograms are added, and other objects are kept as the first input has them. OUT is there when it is whole, and an
-older file of its name is replaced then. An input that is damaged, was not closed, or does not fit to those before is
-an error.
+histograms are added, and other objects are kept as the first input has them. OUT is there when it is whole; an older
+file of its name is replaced then, with --force alone. An input that is damaged, was not closed, or does not fit to
+those before is an error.
 
 IN is a path, a URL or a glob, or @FILE, which names inputs, one a line. A rule is PATTERN=RULE: a pattern of names, or
 of paths if it has a slash, and concatenate, add, first, unique, all, drop or fail. docs/merging.md has more.
@@ -87,6 +88,7 @@ def _convert(convert: argparse.ArgumentParser) -> None:
     add_filter(convert, "convert the entries for which this holds")
     add_define(convert)
     add_entries(convert, "convert only these entries")
+    add_force(convert, "replace a ROOT file if it is there; other formats are replaced anyway")
     convert.add_argument("--json", action="store_true", help="say as JSON what was written")
     add_checks(convert)
     add_style(convert, "ROOT's: 101 for trees, 505 for RNTuples; zstd for other formats", "ROOT's")
@@ -109,6 +111,7 @@ def _sample(sample: argparse.ArgumentParser) -> None:
         "--seed", metavar="N", type=count, default=1, help="of the random numbers (default: 1)"
     )
     sample.add_argument("--keep", action="store_true", help="do nothing if the file is there")
+    add_force(sample)
     sample.add_argument("--json", action="store_true", help="say as JSON what was written")
     add_style(sample, "zstd:5", "10 MB")
 
@@ -163,7 +166,7 @@ def _merge(merge: argparse.ArgumentParser) -> None:
         help="make one directory of those whose names match, as 'DF_*' of ALICE's data frames; columns of their trees "
         "that hold numbers of rows (fIndex...) number those of the output",
     )
-    merge.add_argument("-f", "--force", action="store_true", help="replace OUT if it is there")
+    add_force(merge)
     merge.add_argument("--json", action="store_true", help="say as JSON what became of all objects")
     merge.add_argument(
         "--reproducible", action="store_true", help="the same bytes on any day: no UUID, no dates"
@@ -181,6 +184,11 @@ def add_rules(command: argparse.ArgumentParser, what: str) -> None:
         default=[],
         help=f"{what}; may be repeated, and the first that matches counts",
     )
+
+
+def add_force(command: argparse.ArgumentParser, what: str = "replace OUT if it is there") -> None:
+    """Add --force, without which no ROOT file that is there is replaced."""
+    command.add_argument("-f", "--force", action="store_true", help=what)
 
 
 def add_entries(command: argparse.ArgumentParser, what: str) -> None:

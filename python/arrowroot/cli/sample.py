@@ -12,6 +12,7 @@ from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
 from arrowroot._sample.make import sample_of
 from arrowroot._sizes import counted, format_bytes, format_seconds
+from arrowroot.cli import destinations
 from arrowroot.cli.convert import plan as show_plan
 from arrowroot.cli.convert import style_of
 
@@ -29,7 +30,7 @@ _WRITING = 2
 def run(options: argparse.Namespace) -> None:
     """Make a sample, and say what it is."""
     started = time.perf_counter_ns()
-    file, name = root_output(options.output, keeps=options.keep or options.plan)
+    file, name = root_output(options.output)
     sample = sample_of(options.kind, seed=options.seed, n_entries=options.entries, n_bytes=options.size)
     if options.plan:
         name = name or sample.tree
@@ -38,6 +39,8 @@ def run(options: argparse.Namespace) -> None:
         return
     is_kept = options.keep and Path(file).exists()
     if not is_kept:
+        meant = ", or --keep to leave it as it is"
+        destinations.check_replaced([(file, name)], is_forced=options.force, hint=meant)
         _write(options, file, name or sample.tree, sample)
     n_bytes = Path(file).stat().st_size
     wall_ns = time.perf_counter_ns() - started

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import time
 from contextlib import ExitStack
@@ -17,7 +18,7 @@ from arrowroot._render import printable, without_secrets
 from arrowroot._sizes import counted, format_bytes, format_count, format_seconds, parse_digits
 from arrowroot._skimming.planning import plans_of
 from arrowroot._skimming.request import request_of
-from arrowroot._skimming.skim import skimmed
+from arrowroot._skimming.skim import parts_of, skimmed
 from arrowroot.cli import destinations, writing_report
 from arrowroot.cli.arguments import definitions_of
 from arrowroot.cli.convert import check_verifiable
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from arrowroot import Skimmed
     from arrowroot._skimming.outputs import Portion, WrittenFile
     from arrowroot._skimming.report import Copied
+    from arrowroot._skimming.request import Request
 
 _STYLE = ("layout", "compression", "flush", "basket_size", "page_size")
 #: Numbers of an event in a list: run, block, event.
@@ -56,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
         return EXIT_DONE
     if options.verify:
         check_verifiable(request.write.style.whole())
+    _check_replaced(options, request)
     check = _check if options.verify else None
     with Progress("skimming") as shown:
 
@@ -70,6 +73,18 @@ def run(options: argparse.Namespace) -> int:
     if made.bad_inputs:
         return EXIT_SKIPPED
     return EXIT_UNSUPPORTED if made.left_out else EXIT_DONE
+
+
+def _check_replaced(options: argparse.Namespace, request: Request) -> None:
+    """Raise InvalidRequestError if an output is there, unless that was asked for or a skim to it goes on."""
+    outputs = [(path, name) for path, name, _ in request.outputs]
+    hint = ""
+    if not options.output:
+        inputs = shlex.join(options.files)
+        hint = f"; the last file is the output: arrowroot skim {inputs} OUT skims all of them"
+    # Killed in its last moments, it has put some outputs in their places already.
+    goes_on = options.resume and parts_of(request).is_dir()
+    destinations.check_replaced(outputs, is_forced=options.force or goes_on, hint=hint)
 
 
 def _given(
