@@ -4,6 +4,7 @@ import json
 
 import pyarrow as pa
 import pytest
+import uproot
 
 import arrowroot as ar
 from tests.command import run_here
@@ -173,6 +174,28 @@ def test_a_skim_that_goes_on_puts_all_its_outputs_in_their_places(tmp_path):
     assert run_here(*words, cwd=tmp_path).returncode == 0
     assert read(tmp_path / "o.root").num_rows == read(tmp_path / "p.root").num_rows == 1200
     assert run_here(*words, cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("layout", "said"),
+    [
+        ("ttree", "'B.m n' as B.m_x20_n"),
+        ("rntuple", "'A.pt' as A_x2e_pt, and 1 more alike"),
+    ],
+)
+def test_columns_that_others_find_under_other_names_are_told(tmp_path, layout, said):
+    with uproot.recreate(tmp_path / "in.root") as file:
+        file.mktree("Events", {"A.pt": "f8", "x": "i4", "B.m n": "i4"})
+        file["Events"].extend({"A.pt": [1.0, 2], "x": [1, 2], "B.m n": [3, 4]})
+    done = run_here("skim", "in.root", "out.root", "--layout", layout, "--filter", "x > 1", cwd=tmp_path)
+    assert done.stderr == f"arrowroot: out.root: other readers find {said} (docs/writing.md)\n"
+    with uproot.open(tmp_path / "out.root") as file:
+        assert said.split(" as ")[1].split(",")[0] in file["Events"].keys()
+    done = run_here("convert", "out.root", "out.parquet", cwd=tmp_path)
+    assert done.stderr == ""
+    done = run_here("convert", "out.parquet", "back.root", "--layout", layout, cwd=tmp_path)
+    assert f"back.root: other readers find {said} (docs/writing.md)" in done.stderr
+    assert run_here("skim", "in.root", "x.root", "-c", "x", cwd=tmp_path).stderr == ""
 
 
 @pytest.mark.usefixtures("tables")

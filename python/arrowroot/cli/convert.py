@@ -82,6 +82,8 @@ def run(options: argparse.Namespace) -> int:
     if options.fjr and written.cost is not None:
         writing_report.write_fjr(options.fjr, target.file, written.cost, written.num_entries)
     _say(options, target, written, left_out, time.perf_counter_ns() - started)
+    if target.format == "root" and written.difference is None:
+        writing_report.say_names(target.file)
     if written.difference is not None:
         print(
             f"arrowroot: {printable(options.output)} was not written: {printable(written.difference)}",

@@ -39,8 +39,7 @@ def check(outputs: Iterable[tuple[str, str | None]], inputs: Mapping[str, str]) 
 def check_replaced(outputs: Iterable[tuple[str, str | None]], *, is_forced: bool, hint: str = "") -> None:
     """Raise if a ROOT file that is there would be replaced without --force, with all that is in it.
 
-    An empty file is nothing to lose. outputs: paths, and the tables that are named. hint: what else may be meant, behind
-    the message.
+    An empty file is nothing to lose. outputs: paths, and the tables that are named. hint: what else may be meant.
 
     Raises: InvalidRequestError.
     """

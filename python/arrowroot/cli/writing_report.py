@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import arrowroot
 from arrowroot import _terminal as terminal
-from arrowroot._render import text_table
+from arrowroot._converting.names import told
+from arrowroot._render import printable, text_table, without_secrets
 from arrowroot._report import accounts as _accounts
-from arrowroot._saving.replacing import replacing
+from arrowroot._saving.replacing import is_special, replacing
 from arrowroot._sizes import compression_ratio, format_bytes, format_count, format_rate, format_seconds
 
 if TYPE_CHECKING:
@@ -46,6 +48,16 @@ def print_text(cost: WritingCost) -> None:
             _accounts.rows(cost.accounts), right=[False, False] + [True] * 6, max_width=terminal.width()
         )
     )
+
+
+def say_names(path: str) -> None:
+    """Say in one line which columns of a ROOT file that was written other readers find under other names."""
+    if is_special(path):
+        return
+    with arrowroot.open(path) as file:
+        said = told(file)
+    if said is not None:
+        print(f"arrowroot: {printable(without_secrets(path))}: {printable(said)}", file=sys.stderr)
 
 
 def write_fjr(path: str, output: str, cost: WritingCost | None, n_entries: int) -> None:
