@@ -26,6 +26,7 @@ from arrowroot._select.columns import Choice as ColumnChoice
 from arrowroot._select.columns import Lookup, divided, without_mark
 from arrowroot._skimming.carrying import ONLY_TREES, has_only_trees, holders_of_trees
 from arrowroot._storage.readers import scheme_of
+from arrowroot._storage.url import meant_url
 from arrowroot._writing.attributes import OWN_SET
 from arrowroot._writing.carried import carried
 from arrowroot._writing.counters import with_counters
@@ -391,8 +392,10 @@ def _naming(file: str) -> Iterator[None]:
     except StorageError:
         raise
     except FileNotFoundError as error:
-        raise NoSuchFileError(f"{file}: there is no such file") from error
+        raise NoSuchFileError(f"{file}: there is no such file{meant_url(file)}") from error
     except pa.ArrowInvalid as error:
+        if hint := meant_url(file):
+            raise NoSuchFileError(f"{file}: there is no such file{hint}") from error
         raise CorruptFileError(f"{file}: {error}") from error
     except OSError as error:
         raise StorageError(f"{file}: {error}") from error

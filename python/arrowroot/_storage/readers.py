@@ -18,6 +18,7 @@ from arrowroot._errors import (
     warn_whole_copy,
 )
 from arrowroot._sizes import format_bytes
+from arrowroot._storage.url import meant_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -117,6 +118,10 @@ def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File
         return _native.open_reader(FsspecReader(url), options)
     try:
         return _native.open_file([url], options)
+    except NoSuchFileError as error:
+        if hint := meant_url(url):
+            raise NoSuchFileError(f"{error}{hint}") from None
+        raise
     except AccessDeniedError as error:
         # XRootD's own client shows a server the credentials that it finds.
         if not _is_xrootd(url) or not _native.may_see_credentials(url, options):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from arrowroot._errors import InvalidRequestError, NoSuchFileError
-from arrowroot._render import shown
+from arrowroot._render import shown, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +21,8 @@ _GLOB = r"[*?\[]"
 _SCHEME = r"(?i)[a-z][a-z0-9+.-]*://"
 _DIGITS = r"([0-9]+)"
 _CONDITION = r"[<>=&|]"
+#: A scheme without its colon, or one of its slashes; one slash alone stands behind the name of a directory.
+_MISTYPED = r"(?i)(https?|xroots?|roots?|s3|davs?|gsiftp|file)(///?|:/?)(?=[^/])(.*)"
 #: The beginning of the names of our options in the query of a URL.
 _OPTION = "arrowroot."
 _CONTENT = "the content of a file, as bytes, is for arrowroot.open"
@@ -245,7 +247,7 @@ def expand(
         if is_glob(bare):
             found = sorted(_files(bare), key=natural_key)
             if not found and not keeps_globs:
-                raise NoSuchFileError(f"no file matches {shown(bare)}")
+                raise NoSuchFileError(f"no file matches {shown(bare)}{meant_url(bare)}")
             files += [(name + mark + query, own or tree) for name in found or [bare]]
         else:
             files.append((pattern, own or tree))
@@ -263,6 +265,20 @@ def _files(pattern: str) -> list[str]:
     import glob
 
     return glob.glob(pattern, recursive=True)  # noqa: PTH207 - text in, text out
+
+
+def meant_url(path: str) -> str:
+    """Return a question for the URL that a path looks like, which is not there; "" if it looks like none.
+
+    >>> meant_url("root:/host//run7.root")
+    '; did you mean root://host//run7.root?'
+    """
+    found = re.fullmatch(_MISTYPED, path, re.DOTALL)
+    if found is None or re.match(_SCHEME, path) or not re.search(r"[/.]", found[3]):
+        return ""
+    scheme, slashes, rest = found[1].lower(), found[2], found[3]
+    meant = f"{scheme}://{rest}" if scheme != "file" else f"/{rest}" if "/" in slashes else rest
+    return f"; did you mean {without_secrets(meant)}?"
 
 
 def is_glob(path: str) -> bool:
