@@ -1,6 +1,7 @@
 """``arrowroot draw`` fills what was asked for and draws it, in the terminal and in a file."""
 
 import json
+import shlex
 
 import awkward as ak
 import numpy as np
@@ -144,6 +145,62 @@ def test_bins_as_of_draw_are_told_with_the_line_to_write(file, arrowroot_command
     done = arrowroot_command("draw", f"{file}:t", text, check=False)
     assert f"write arrowroot draw {file}:t {line}\n" in done.stderr
     assert arrowroot_command("draw", f"{file}:t", "int(x) >> (1)").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["x", "x>9"], "x --filter 'x>9'"),
+        (["x", "!(x>9)", "--bins", "4"], "x --bins 4 --filter '!(x>9)'"),
+        (["v:x", "x>9 && x<30", "colz"], "v:x --filter 'x>9 && x<30'"),
+        (["x", "any(v>1)", "--filter", "x>9"], "x --filter 'x>9' --filter '(x>9) && (any(v>1))'"),
+        (["v:x", "", "prof"], "v:x --profile"),
+        (["x", "", "hist"], "x"),
+        (["x", "hist same"], "x"),
+    ],
+)
+def test_cuts_and_options_as_of_draw_are_told_with_the_line_to_write(file, arrowroot_command, words, line):
+    done = arrowroot_command("draw", f"{file}:t", *words, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith(f": write arrowroot draw {file}:t {line}\n")
+    assert arrowroot_command("draw", f"{file}:t", *shlex.split(line)).returncode == 0
+
+
+def test_an_efficiency_is_the_mean_of_a_condition(file, arrowroot_command):
+    text = arrowroot_command("draw", f"{file}:t", "x", "x>=20", "--profile", "--bins", "2").stdout
+    assert [line.split()[2] for line in text.splitlines()[1:]] == ["0", "1"]
+
+
+def test_a_column_of_the_name_of_an_option_is_an_axis(tmp_path, arrowroot_command):
+    ar.write(f"{tmp_path}/a.root:t", {"x": [1.0, 2.0], "box": [1.0, 2.0]})
+    assert arrowroot_command("draw", f"{tmp_path}/a.root", "x", "box").stdout.startswith("x : box  2 filled")
+
+
+def test_bins_with_their_ends_are_told_with_the_options(file, arrowroot_command):
+    for bins, line in (
+        ("50,0,100", "--bins 50 --range 0:100"),
+        ("(5, 0, 1, 9, -1, 1)", "--bins 5 --range 0:1 --range -1:1"),
+    ):
+        done = arrowroot_command("draw", f"{file}:t", "x", "--bins", bins, check=False)
+        assert f"ends are an option of their own: write {line} (try" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "is_log"),
+    [
+        (["x"], True),
+        (["x", "v"], True),
+        (["v:x", "--profile"], True),
+        (["x", "--filter", "x < 0", "--range", "0:1"], False),
+    ],
+)
+def test_counts_are_drawn_by_their_logarithm(file, arrowroot_command, tmp_path, words, is_log):
+    pictures = [tmp_path / name for name in ("linear.svg", "log.svg")]
+    for picture, options in zip(pictures, ([], ["--log"]), strict=True):
+        arrowroot_command("draw", f"{file}:t", *words, *options, "--plot", str(picture))
+    assert ["10^{" in one.read_text() for one in pictures] == [False, is_log]
+    done = arrowroot_command("draw", f"{file}:t", "x", "--log", check=False)
+    assert "--log is of a picture: write --log --plot FILE.png" in done.stderr
 
 
 def test_lists_of_files_are_taken_with_the_name_of_their_tree(file, tmp_path, arrowroot_command):

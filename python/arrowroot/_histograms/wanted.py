@@ -168,6 +168,24 @@ def _axis(hist: Any, given: Any, name: str, label: str) -> Any:
         ) from None
 
 
+def is_condition(text: str) -> bool:
+    """Return whether an expression is a comparison, or several: no axis, but what TTree::Draw takes behind the axes."""
+    from arrowroot._expressions import functions, grammar, nodes
+
+    try:
+        # A name that is not of the grammar may still be a column's: the signs around it count.
+        node = grammar.parse(text, lambda _: False, "draw")
+    except FilterError:
+        return False
+    if isinstance(node, nodes.Binary):
+        return node.operator in functions.COMPARISONS
+    if isinstance(node, nodes.Unary):
+        return node.operator == "!"
+    return isinstance(node, nodes.Logic) or (
+        isinstance(node, nodes.Call) and node.function in ("any", "all", "isin")
+    )
+
+
 def coordinates(text: str) -> list[str]:
     """Return the expressions of a text as ``TTree::Draw`` takes it: of "y:x" x comes first, as axes do."""
     ends = [-1]

@@ -16,10 +16,17 @@ if TYPE_CHECKING:
 _COLOURS = (style.BLUE, style.RED, style.GREEN, style.GREY, style.DARK)
 
 
-def draw(path: str, title: str, drawn: Sequence[tuple[str, Histogram]], labels: Sequence[str]) -> None:
+def draw(
+    path: str,
+    title: str,
+    drawn: Sequence[tuple[str, Histogram]],
+    labels: Sequence[str],
+    *,
+    is_log: bool = False,
+) -> None:
     """Draw histograms, by what they are of; of two dimensions each has a panel.
 
-    labels: of the axes, and of a profile what it has the means of.
+    labels: of the axes, and of a profile what it has the means of. is_log: what is counted is drawn by its logarithm.
     """
     from matplotlib.figure import Figure
 
@@ -33,7 +40,8 @@ def draw(path: str, title: str, drawn: Sequence[tuple[str, Histogram]], labels: 
         colour = _COLOURS[number % len(_COLOURS)]
         if is_map:
             values, x, y = histogram.to_numpy()
-            mesh = axes.pcolormesh(x, y, values.T, cmap="Blues", rasterized=True)
+            norm = "log" if is_log and (values > 0).any() else None
+            mesh = axes.pcolormesh(x, y, values.T, cmap="Blues", rasterized=True, norm=norm)
             figure.colorbar(mesh, ax=axes, label=style.plain(labels[2]) if is_profile else None)
             if n_panels > 1:
                 axes.set_title(style.plain(name), fontsize=9, color=style.DARK)
@@ -46,7 +54,9 @@ def draw(path: str, title: str, drawn: Sequence[tuple[str, Histogram]], labels: 
         axes.set_xlabel(style.plain(labels[0]), color=style.DARK)
         if not is_map:
             style.draw_grid(axes)
-            if not is_profile:
+            if is_log and _has_positive(drawn):
+                axes.set_yscale("log")
+            elif not is_profile:
                 axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     if len(labels) > 1:
         panels[0].set_ylabel(style.plain(labels[1]), color=style.DARK)
@@ -54,6 +64,10 @@ def draw(path: str, title: str, drawn: Sequence[tuple[str, Histogram]], labels: 
         panels[0].legend(frameon=False, fontsize=9)
     style.write_title(panels[0], title, pad=18.0 if n_panels > 1 else 6.0)
     style.save(figure, path)
+
+
+def _has_positive(drawn: Sequence[tuple[str, Histogram]]) -> bool:
+    return any((histogram.values() > 0).any() for _, histogram in drawn)
 
 
 def _draw_means(axes: Any, profile: Histogram, colour: str, name: str) -> None:

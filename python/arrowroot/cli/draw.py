@@ -13,7 +13,7 @@ import arrowroot
 from arrowroot import InvalidRequestError
 from arrowroot import _terminal as terminal
 from arrowroot._histograms.filling import refusal
-from arrowroot._histograms.wanted import coordinates
+from arrowroot._histograms.wanted import coordinates, is_condition
 from arrowroot._render import printable
 from arrowroot._storage.filesets import fileset
 from arrowroot.cli import art, destinations
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from arrowroot import Histogram
 
 _COORDINATES = ("x", "y")
+#: How TTree::Draw is told to draw: "colz", "hist", "e same".
+_LOOKS = (
+    r"(?i)(\s*(colz?|hist|same|goff|lego\d?|surf\d?|cont\d?|box\d?|text\d*|scat|candle\w*|violin|arr|prof\w?"
+    r"|norm|e\d?|p|l|c))+\s*"
+)
 #: Bins of one dimension, and of each of two.
 _N_BINS = (50, 20)
 
@@ -43,6 +48,7 @@ class _Drawn(NamedTuple):
         """Return what is to be drawn. Raises: InvalidRequestError for too much."""
         for text in options.expressions:
             _refuse_named(options.url, text)
+        _refuse_order_of_root(options)
         expressions = [part for text in options.expressions for part in coordinates(text)]
         drawn = cls(expressions[:-1], expressions[-1]) if options.profile else cls(expressions, None)
         has_axes = all(expressions) and 0 < len(drawn.axes) <= len(_COORDINATES)
@@ -69,9 +75,44 @@ def _refuse_named(url: str, text: str) -> None:
     raise InvalidRequestError(f"draw: {text}: bins and ranges are options: write {line}")
 
 
+def _refuse_order_of_root(options: argparse.Namespace) -> None:
+    """Raise InvalidRequestError, with the line to write, for a cut and options of TTree::Draw behind the axes."""
+    behind = options.expressions[1:]
+    # The mean of a condition is an efficiency.
+    cut = next(
+        (text for text in behind[:1] if not text.strip() or (is_condition(text) and not options.profile)),
+        None,
+    )
+    looks = behind[0 if cut is None else 1 :]
+    if not all(re.fullmatch(_LOOKS, text) for text in looks):
+        looks = []
+    elif cut is None and len(looks) == 1 and looks[0] in _scan(options, None).column_names:
+        return
+    if cut is None and not looks:
+        return
+    words = list(options.words[1:])
+    for text in [*([] if cut is None else [cut]), *looks]:
+        words.remove(text)
+    said = []
+    if any("prof" in text.lower() for text in looks):
+        words.append("--profile")
+    elif looks:
+        said.append(f"{' '.join(looks)} is not needed")
+    if cut is not None and cut.strip():
+        said.append("a condition is an option")
+        if options.filter is not None:
+            cut = f"({options.filter}) && ({cut})"  # the last --filter counts
+        words += ["--filter", cut]
+    raise InvalidRequestError(
+        f"draw: {'; '.join(said) or 'options have names'}: write {shlex.join(['arrowroot', 'draw', *words])}"
+    )
+
+
 def run(options: argparse.Namespace) -> int:
     """Fill a histogram, or one for each file or sample, and show it."""
     what = _Drawn.of(options)
+    if options.log and not options.plot:
+        raise InvalidRequestError("draw: --log is of a picture: write --log --plot FILE.png")
     if options.plot:
         from arrowroot._pictures import style
 
@@ -93,11 +134,12 @@ def run(options: argparse.Namespace) -> int:
 
         title = options.url if options.filter is None else f"{options.url}, {options.filter}"
         labels = [*what.axes, *([f"mean of {what.mean}"] if what.mean is not None else [])]
-        pictures.draw(options.plot, title, [(name, of_root) for name, _, of_root in drawn], labels)
+        each_of_root = [(name, of_root) for name, _, of_root in drawn]
+        pictures.draw(options.plot, title, each_of_root, labels, is_log=options.log)
     return EXIT_DONE
 
 
-def _scan(options: argparse.Namespace, columns: list[str]) -> arrowroot.Scan:
+def _scan(options: argparse.Namespace, columns: list[str] | None) -> arrowroot.Scan:
     files: Any = options.url
     if options.by == "file":
         # Each file is a sample of its name.

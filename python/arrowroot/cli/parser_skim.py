@@ -60,6 +60,7 @@ def _skim(skim: argparse.ArgumentParser) -> None:
         help="keep the entries for which this holds, too, and count them; may be repeated",
     )
     skim.add_argument(
+        "-o",
         "--output",
         metavar="OUT=TEXT",
         action="append",
@@ -124,7 +125,7 @@ def _draw(draw: argparse.ArgumentParser) -> None:
     add_filter(draw, "fill of the entries for which this holds")
     add_define(draw)
     draw.add_argument("--weight", metavar="TEXT", help="an expression")
-    draw.add_argument("--bins", metavar="N", type=positive, help="of each axis (default: 50, of two axes 20)")
+    draw.add_argument("--bins", metavar="N", type=_bins, help="of each axis (default: 50, of two axes 20)")
     draw.add_argument(
         "--range",
         metavar="LOW:HIGH",
@@ -139,7 +140,20 @@ def _draw(draw: argparse.ArgumentParser) -> None:
     draw.add_argument("--by", choices=("file", "sample"), help="a histogram for each file, or sample")
     draw.add_argument("--tree", metavar="NAME", help="of the files that do not name one")
     draw.add_argument("--plot", metavar="FILE", help="write a picture: .png, .svg or .pdf")
+    draw.add_argument(
+        "--log", action="store_true", help="of the picture: counts, or means, by their logarithm"
+    )
     add_storage(draw)
+
+
+def _bins(text: str) -> int:
+    """Return the number of bins; with their ends, as histograms of ROOT have them, the options to write."""
+    numbers = [part.strip() for part in text.strip("()").split(",")]
+    if len(numbers) in (3, 6):
+        ends = zip(numbers[1::3], numbers[2::3], strict=True)
+        line = " ".join([f"--bins {numbers[0]}", *(f"--range {low}:{high}" for low, high in ends)])
+        raise argparse.ArgumentTypeError(f"ends are an option of their own: write {line}")
+    return positive(text)
 
 
 def _range(text: str) -> tuple[float, float]:
