@@ -77,7 +77,18 @@ def test_what_is_not_known_is_answered(file: Path) -> None:
         "head only.root",
         "convert run7.root:Events",
         "run7.root:Events->Draw(nMuon)",
+        'run7.root:Events->Draw("nMuon","nMuon>2","hist")',
+        'run7.root:Events->Draw("nMuon","","hist")',
         "run7.root:Events->Print()",
+        "merge run7.root more.root -o all.root --verify",
+        "convert run7.root:Events --output=all.parquet",
+        "count run7.root:Events nMuon>2",
+        "diff run7.root:Events more.root:Events",
+        "to_parquet run7.root:Events all.parquet",
+        "head run7.root:Events -c nMuon run -n 3",
+        "skim -cnMuon run run7.root:Events all.root",
+        "draw run7.root:Events nMuon nMuon>2 colz",
+        "draw run7.root:Events nMuon:run nMuon>2 --filter run>1",
     ],
 )
 def test_the_line_that_is_answered_runs(
@@ -115,6 +126,8 @@ def test_the_line_that_is_answered_runs(
         ("head FILE Events", "head FILE:Events"),
         ("head FILE:h", "show FILE:h"),
         ("head -3 FILE:Events", "head FILE:Events -n 3"),
+        ("-h head", "head --help"),
+        ("--help skim", "skim --help"),
         ("tail -3 FILE:Events", "tail FILE:Events -n 3"),
         ("head FILE:Events/run", "head FILE:Events -c run"),
         ("ls FILE:Events/run", "ls FILE:Events -c run"),
@@ -199,6 +212,31 @@ def test_first_and_last_entries_of_several_files(file: Path, capsys: pytest.Capt
     assert out == '{"run":4.0}\n'
     code, out, err = typed("head FILE:Events nowhere.root FILE:dir/other -n 1", file, capsys)
     assert (code, "nowhere.root" in err, out.count("the first 1 of")) == (1, True, 2)
+
+
+def test_first_and_last_entries_of_a_range(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def runs(words: str) -> list[float]:
+        code, out, _ = typed(f"{words} -c run --json", file, capsys)
+        assert code == 0
+        return [json.loads(line)["run"] for line in out.splitlines()]
+
+    assert runs("head FILE:Events --entries 5: -n 2") == [5, 6]
+    assert runs("tail FILE:Events --entries 5:9 -n 2") == [7, 8]
+    assert runs("head FILE:Events --entries=-3: -n 9") == [17, 18, 19]
+    assert runs("head FILE:Events --entries 9:5") == []
+    assert runs("head FILE:Events --entries 5:9 --filter run>6") == [7, 8]
+    _, out, _ = typed("head FILE:Events --entries 5: -n 2", file, capsys)
+    assert out.splitlines()[0].endswith(":Events  the first 2 of the entries 5:20")
+
+
+def test_a_name_behind_a_column_may_be_a_file(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "few").symlink_to(file)
+    assert typed("head -c run few Events -n 1", file, capsys)[0] == 0
+    assert typed("skim FILE:Events -c run out", file, capsys)[0] == 0
+    assert ar.open("out")["Events"].column_names == ["run"]
 
 
 def test_a_directory_is_answered_by_a_pattern(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

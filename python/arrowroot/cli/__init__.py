@@ -50,7 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: Sequence[str] | None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
-    while arguments[:1] == ["help"]:
+    while arguments[:1] == ["help"] or (
+        arguments[0:1] in (["-h"], ["--help"]) and arguments[1:] and not arguments[1].startswith("-")
+    ):
         arguments = [*arguments[1:], "--help"]
     try:
         if arguments and (other := installed.find(arguments[0])):

@@ -22,9 +22,10 @@ _COMMANDS = {
     "tree print rootprint describe schema meta metadata inspect columns branches": "arrowroot ls run7.root:Events",
     "plot hist histogram rootdraw": "arrowroot show run7.root:h_pt",
     "cp copy rootcp": "arrowroot skim run7.root run8.root",
-    "export parquet": "arrowroot convert run7.root:Events run7.parquet",
-    "csv tocsv": "arrowroot convert run7.root:Events run7.csv",
-    "json tojson jsonl": "arrowroot convert run7.root:Events run7.jsonl",
+    "export parquet to-parquet to_parquet toparquet": "arrowroot convert run7.root:Events run7.parquet",
+    "csv tocsv to-csv to_csv": "arrowroot convert run7.root:Events run7.csv",
+    "json tojson jsonl to-json to_json": "arrowroot convert run7.root:Events run7.jsonl",
+    "arrow ipc feather to-arrow to_arrow": "arrowroot convert run7.root:Events run7.arrow",
     "sql query select filter where": "arrowroot head run7.root:Events --filter 'nMuon >= 2'",
     "slim reduce": "arrowroot skim run7.root:Events skim.root --filter 'nMuon >= 2'",
     "validate verify check fsck": "arrowroot perf run7.root:Events, which reads all of it",
@@ -41,10 +42,13 @@ _NEEDED = {
     "index": "arrowroot index run7.root -o index.parquet",
     "skim": "arrowroot skim run7.root:Events skim.root --filter 'nMuon >= 2'",
 }
-#: Options of others, and those of ours.
+#: Options of others, and those of ours; {N:} is 5: for the value 5.
 _OPTIONS = {
     "-j --jobs --nthreads --n-threads -t": "--threads N",
     "-b --branch --branches --column --filter_name --filter-name --usecols": "-c NAMES",
+    "--keep --keep-branches": "-c {NAMES}",
+    "--drop --drop-branches --exclude --remove --ignore": "-c {!NAMES}",
+    "--skip --offset --skip-entries --start --first-entry --firstentry": "--entries {N:}",
     "--cut --where --selection --select -s": "--filter TEXT",
     "--tree --treename --tree-name": "the tree behind the file: run7.root:TREE",
     "-R -r --recursive": "arrowroot ls run7.root, which lists what is in directories, too",
@@ -60,9 +64,21 @@ _OPTIONS = {
     "--rntuple": "--layout rntuple",
 }
 _PICTURE = 'in Python plt.stairs(*ar.open("run7.root")["h_pt"].to_numpy()), then plt.savefig("h.png")'
+_DRAWN = "--plot FILE, a picture: .png, .svg or .pdf"
+#: How others ask for the number of entries.
+_COUNTS = ("count", "rowcount", "nrows", "entries", "nentries")
+#: The options of an output that others have, where ours has its place.
+_OUTPUT = ("-o", "--output", "--out")
 #: Options that mean something else to a command.
 _OPTIONS_OF = {
     "sample": {"-n --num --number --rows": "--entries N"},
+    "draw": {
+        "-o --output --out --save --png --pdf --svg": _DRAWN,
+        "--logx --logy --logz --log-y --log-scale --logscale": "--log --plot FILE",
+        "--cut --where --selection --select -s": "--filter TEXT",
+        "-b --nbins --n-bins": "--bins N",
+        "--option --opt --style": "--plot FILE",
+    },
     "perf": {"-o --output --out": "--json > FILE, or --plot FILE for a picture"},
     "show": {"-o --output --out --plot --png --pdf --svg --draw --save": _PICTURE},
 }
@@ -79,11 +95,24 @@ def for_command(word: str, rest: Sequence[str], commands: Iterable[str]) -> str:
         files = [one for one in rest if not one.startswith("-")] or ["run7.root", "run8.root"]
         output, *inputs = files if len(files) > 2 else ["all.root", *files]
         return f"there is no command {word!r}: {merged(inputs, output)}"
+    files = [one for one in rest if looks_like_file(one)]
+    if word in _COUNTS and len(rest) > len(files) == 1 and not rest[-1].startswith("-"):
+        counted = f"len({_in_python(files[0])}.entries_where({rest[-1]!r}))"
+        return f"there is no command {word!r}: write in Python {counted}"
+    if word in ("diff", "cmp", "compare"):
+        one, other = map(_in_python, [*files, "run7.root", "run8.root"][:2])
+        return f"there is no command {word!r}: write in Python {one}.to_arrow().equals({other}.to_arrow())"
     for line in _lines(_COMMANDS, word):
         return f"there is no command {word!r}: write {_of_file(line, rest)}"
     # Most words of three letters come near one.
     hint = near(word, [one for one in commands if len(word) > 3 or one[:2] == word[:2]])
     return f"there is no command {word!r}{hint or ': arrowroot --help lists them'}"
+
+
+def _in_python(file: str) -> str:
+    """Return what a tree is in Python."""
+    url, name = split_url(file)
+    return f"ar.open({url!r})" + (".only_tree()" if name is None else f"[{name!r}]")
 
 
 def for_method(word: str, commands: Iterable[str]) -> str:
@@ -96,6 +125,9 @@ def for_method(word: str, commands: Iterable[str]) -> str:
         return for_command(command, [file, *typed], commands)
     import shlex
 
+    if command == "draw" and len(typed) > 1:
+        # The third are options of drawing.
+        typed = [typed[0], *(["--filter", typed[1]] if typed[1].strip() else [])]
     line = None if typed else for_needed(command, [file])
     return f"the command comes first: write {line or f'arrowroot {command} {shlex.join([file, *typed])}'}"
 
@@ -181,14 +213,75 @@ def for_rest(command: argparse.ArgumentParser, unknown: Sequence[str], words: Se
     # An option of one letter may have its value right behind it.
     names = [wrong] if wrong.startswith("--") else [wrong, wrong[:2]]
     for name in names:
+        if name in _OUTPUT and (line := _with_output(command_name, words, name)):
+            return f"{command_name} has no option {name}: write {line} {help_of}"
         for line in _lines(_OPTIONS_OF.get(command_name, {}), name):
             return f"{command_name} has no option {name}: write {_of_file(line, words)} {help_of}"
-        for line in _lines(_OPTIONS, name):
+        for text in _lines(_OPTIONS, name):
+            line = _with_value(text, _value_of(words, name)[0])
             if not line.startswith("-") or line.split()[0] in known:
                 return f"{command_name} has no option {name}: write {_of_file(line, words)} {help_of}"
     # Options of one letter are all alike.
     hint = near(wrong, known) if wrong.startswith("--") else ""
     return f"{command_name} has no option {wrong}{hint} {help_of}"
+
+
+def _with_output(command: str, words: Sequence[str], name: str) -> str | None:
+    """Return a line with the output of an option in its place; None if the command has none, or it was not named."""
+    if command not in ("convert", "merge", "sample"):
+        return None
+    import shlex
+
+    value, rest = _value_of(words[1:], name)
+    ordered = [value, *rest] if command == "merge" else [*rest, value]
+    return f"arrowroot {command} {shlex.join(ordered)}" if value else None
+
+
+def _with_value(line: str, value: str) -> str:
+    """Return a line with the value that was typed in its place, if it has one."""
+
+    def placed(found: re.Match[str]) -> str:
+        import shlex
+
+        return shlex.quote(re.sub("N[A-Z]*", lambda name: value or name[0], found[1]))
+
+    return re.sub(r"{(.*?)}", placed, line)
+
+
+def _value_of(words: Sequence[str], name: str) -> tuple[str, list[str]]:
+    """Return the value of an option among words, "" if it has none, and the other words."""
+    index = next((i for i, word in enumerate(words) if word.startswith(name)), len(words))
+    value = "".join(words[index : index + 1]).removeprefix(name).removeprefix("=")
+    end = index + (1 if value else 2)
+    return value or "".join(words[index + 1 : end]), [*words[:index], *words[end:]]
+
+
+def for_columns(words: Sequence[str], n_names: int, n_needed: int) -> str | None:
+    """Return the answer to names with blanks between them behind -c; None if there are none.
+
+    words: what was typed. n_names, n_needed: how many of them are no options, and how many there must be.
+    """
+    options = ("-c", "--columns")
+    for index, word in enumerate(words):
+        is_attached = word.startswith("--columns=") or (word[:2] == "-c" and word not in options)
+        begin = index + (1 if is_attached else 2)
+        if word not in options and not is_attached:
+            continue
+        end = begin
+        while end < len(words) and _is_name(words[end]):
+            end += 1
+        if end > begin and n_names - (end - begin) >= n_needed:
+            import shlex
+
+            first = words[begin - 1].removeprefix("--columns=") if is_attached else words[begin - 1]
+            joined = ",".join([first.removeprefix("-c"), *words[begin:end]])
+            line = shlex.join([*words[:index], "-c", joined, *words[end:]])
+            return f"-c takes names with commas between them: write arrowroot {line}"
+    return None
+
+
+def _is_name(word: str) -> bool:
+    return bool(re.fullmatch(r"!?[A-Za-z_*][\w.*?\[\]]*", word)) and not looks_like_file(word)
 
 
 def _lines(table: dict[str, str], word: str) -> Iterator[str]:

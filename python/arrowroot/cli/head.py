@@ -62,10 +62,15 @@ def show_tree(tree: Tree, options: argparse.Namespace) -> None:
     shown = paths if options.json else paths[: max(1, _width(options) // _MIN_WIDTH)]
     is_tail = options.command == "tail"
     n_all, n_shown = tree.num_entries, min(options.n_entries, tree.num_entries)
-    numbers: Sequence[int] = range(n_all - n_shown, n_all) if is_tail else range(n_shown)
+    entries = options.entries or slice(None)
+    begin, end, _ = entries.indices(n_all)
+    n_shown = max(0, min(n_shown, end - begin))
+    numbers: Sequence[int] = range(end - n_shown, end) if is_tail else range(begin, begin + n_shown)
     if options.filter is not None:
         limit = None if is_tail else options.n_entries
-        found = tree.entries_where(options.filter, limit=limit, strings="replace", define=define)
+        found = tree.entries_where(
+            options.filter, limit=limit, entries=entries, strings="replace", define=define
+        )
         numbers = (
             found[len(found) - min(options.n_entries, len(found)) :].tolist() if is_tail else found.tolist()
         )
@@ -122,6 +127,10 @@ def _show(
     which = "last" if options.command == "tail" else "first"
     n_shown, n_all = format_count(len(numbers)), format_count(tree.num_entries)
     said = f"the {which} {n_shown} of {n_all} entries"
+    if options.entries is not None:
+        begin, end, _ = options.entries.indices(tree.num_entries)
+        n_all = f"{begin}:{end}"
+        said = f"the {which} {n_shown} of the entries {n_all}"
     if options.filter is not None:
         is_all = len(numbers) < options.n_entries
         shown = f"the {which} {n_shown}" if not is_all else f"all {n_shown}" if numbers else "no"

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, NoReturn
 import arrowroot
 from arrowroot._render import without_secrets
 from arrowroot.cli import parser_skim, parser_study, parser_write
-from arrowroot.cli.answers import for_command, for_method, for_needed, for_option, for_rest, looks_like_file
+from arrowroot.cli.answers import (
+    for_columns,
+    for_command,
+    for_method,
+    for_needed,
+    for_option,
+    for_rest,
+    looks_like_file,
+)
 from arrowroot.cli.arguments import (
     JSON_HELP,
     OBJECT_HELP,
@@ -61,6 +69,7 @@ examples:
   arrowroot head run7.root
   arrowroot head run7.root:Events -n 20 -c 'Muon_*,nMuon'
   arrowroot head run7.root:Events -n 3 --json
+  arrowroot head run7.root:Events --entries 1000: -n 5
   arrowroot head run7.root:Events --filter 'nMuon >= 2 && Muon_pt[0] > 20'
   arrowroot head run7.root run8.root
 """
@@ -233,6 +242,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if isinstance(command := commands.get(words[0]), Parser):
         command.typed = words[1:]
     options, unknown = whole.parse_known_args(words)
+    if (split := for_columns(words, *_names_of(options, unknown))) is not None:
+        commands[options.command].exit(EXIT_USAGE, f"arrowroot: {without_secrets(split)}\n")
     if hasattr(options, "files") and not any(word.startswith("-") for word in unknown):
         # argparse takes the names before the first option alone.
         options.files += unknown
@@ -242,6 +253,17 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         command.exit(EXIT_USAGE, f"arrowroot: {without_secrets(for_rest(command, unknown, words))}\n")
     options.words = words
     return options
+
+
+def _names_of(options: argparse.Namespace, unknown: Sequence[str]) -> tuple[int, int]:
+    """Return how many names of files, or what stands in their places, were typed, and how many a command needs."""
+    n_unknown = sum(not word.startswith("-") for word in unknown)
+    if hasattr(options, "files"):
+        needs_output = options.command == "skim" and not options.output
+        return len(options.files) + n_unknown, 2 if needs_output else 1
+    if hasattr(options, "urls"):
+        return len(options.urls) + n_unknown, 1
+    return 2 + n_unknown, 2
 
 
 def commands_of(whole: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
@@ -269,6 +291,12 @@ def _ls(ls: argparse.ArgumentParser) -> None:
 
 def _head(head: argparse.ArgumentParser, which: str) -> None:
     head.add_argument("urls", metavar="URL[:TREE]", nargs="+", help=URL_HELP)
+    head.add_argument(
+        "--entries",
+        metavar="A:B",
+        type=entry_range,
+        help=f"show the {which} of these entries: from:to, as 1000:, or with = before a minus: --entries=-500:",
+    )
     head.add_argument(
         "-n", type=count, default=10, metavar="N", dest="n_entries", help="entries (default: 10)"
     )

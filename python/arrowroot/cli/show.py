@@ -106,6 +106,7 @@ def _show_column(tree: Tree, name: str, options: argparse.Namespace) -> None:
         "filter": None,
         "define": [],
         "n_entries": 10,
+        "entries": None,
         "command": "head",
         "long": False,
         "group": False,
