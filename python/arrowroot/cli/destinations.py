@@ -10,7 +10,6 @@ from arrowroot import InvalidRequestError
 from arrowroot._saving.replacing import is_special
 from arrowroot._storage.readers import scheme_of
 from arrowroot._storage.url import split_options
-from arrowroot._writing.replaced import check_nothing_is_lost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,21 +33,6 @@ def check(outputs: Iterable[tuple[str, str | None]], inputs: Mapping[str, str]) 
             problem = f"it is {other}, which would be overwritten"
         if problem is not None:
             raise InvalidRequestError(f"{option} {path}: {problem}")
-
-
-def check_replaced(outputs: Iterable[tuple[str, str | None]], *, is_forced: bool, hint: str = "") -> None:
-    """Raise if a ROOT file that is there would be replaced without --force, with all that is in it.
-
-    An empty file is nothing to lose. outputs: paths, and the tables that are named. hint: what else may be meant.
-
-    Raises: InvalidRequestError.
-    """
-    for path, table in outputs:
-        place = Path(path)
-        if not is_forced and not is_special(path) and place.is_file() and place.stat().st_size:
-            if table is not None:
-                check_nothing_is_lost(path, table)
-            raise InvalidRequestError(f"{path} is there, and would be replaced: write --force for that{hint}")
 
 
 def _local(url: str) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from arrowroot._converting.replaced import check_replaced
 from arrowroot._merging.merge import merged, request_of
 from arrowroot._merging.outputs import left_over
 from arrowroot._progress import Progress
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     destinations.check([("OUT", request.output)], {})
     # A glob without the name of an output before it would lose its first file.
     meant = f"; the first file is the output: arrowroot merge OUT {request.output} ... merges it with others"
-    destinations.check_replaced([(request.output, None)], is_forced=options.force, hint=meant)
+    check_replaced([(request.output, None)], is_forced=options.force, hint=meant)
     check: Check | None = None
     if options.verify:
         from arrowroot.cli.merge_check import Comparing

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import arrowroot
 from arrowroot._converting.formats import root_output
+from arrowroot._converting.replaced import check_replaced
 from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
 from arrowroot._sample.make import sample_of
 from arrowroot._sizes import counted, format_bytes, format_seconds
-from arrowroot.cli import destinations
 from arrowroot.cli.convert import plan as show_plan
 from arrowroot.cli.convert import style_of
 
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
     is_kept = options.keep and Path(file).exists()
     if not is_kept:
         meant = ", or --keep to leave it as it is"
-        destinations.check_replaced([(file, name)], is_forced=options.force, hint=meant)
+        check_replaced([(file, name)], is_forced=options.force, hint=meant)
         _write(options, file, name or sample.tree, sample)
     n_bytes = Path(file).stat().st_size
     wall_ns = time.perf_counter_ns() - started

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import arrowroot
 from arrowroot import CorruptFileError, EventList, InvalidRequestError, NoSuchFileError, StorageError
 from arrowroot._converting import compare
+from arrowroot._converting.replaced import check_replaced
 from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
 from arrowroot._sizes import counted, format_bytes, format_count, format_seconds, parse_digits
@@ -84,7 +85,7 @@ def _check_replaced(options: argparse.Namespace, request: Request) -> None:
         hint = f"; the last file is the output: arrowroot skim {inputs} OUT skims all of them"
     # Killed in its last moments, it has put some outputs in their places already.
     goes_on = options.resume and parts_of(request).is_dir()
-    destinations.check_replaced(outputs, is_forced=options.force or goes_on, hint=hint)
+    check_replaced(outputs, is_forced=options.force or goes_on, hint=hint)
 
 
 def _given(
