@@ -13,7 +13,6 @@ from weakref import finalize
 from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from arrowroot_lab.campaign.site import here
 from arrowroot_lab.documents import MAX_BYTES
 from arrowroot_lab.errors import RequestError, StoreError
 from arrowroot_lab.location import Location
@@ -42,7 +41,7 @@ def resolve(place: str | Path | None) -> URL:
 
     Raises: RequestError if it is a URL of another kind.
     """
-    chosen = place or os.environ.get("ARROWROOT_LAB_DB") or here().store or DEFAULT_PLACE
+    chosen = place or os.environ.get("ARROWROOT_LAB_DB") or _of_site() or DEFAULT_PLACE
     location = Location(chosen if isinstance(chosen, str) else str(chosen))
     told = location.whole()
     if "://" not in told:
@@ -62,6 +61,13 @@ def resolve(place: str | Path | None) -> URL:
             "sqlite://: a database in memory is gone with its process; name a file, as sqlite:///results.db"
         )
     return url.set(drivername="postgresql+psycopg" if kind == "postgresql" else "sqlite")
+
+
+def _of_site() -> str | None:
+    """The place that the site's file names; what reads that file is imported if nobody else names one."""
+    from arrowroot_lab.campaign.site import here
+
+    return here().store
 
 
 def _parsed(told: str) -> URL:
