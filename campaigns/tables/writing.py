@@ -34,10 +34,31 @@ CASES = {
     "flat 100": "100 columns, flat", "jagged 100": "100 columns, jagged", "flat 1600": "1,600 columns, flat",
     "jagged 1600": "1,600 columns, jagged",
 }  # fmt: skip
+_COLLECTIONS = "10 collections of 10 members"
+
+
+class Kind(NamedTuple):
+    """Columns that no peer writes from arrays."""
+
+    title: str
+    dataset: str
+    layout: str
+    target: float
+
+
 OBJECTS = {
-    "objects split": "10 collections of 10 members, split",
-    "objects member-wise": "10 collections of 10 members, one branch each, member-wise",
-    "objects object-wise": "10 collections of 10 members, one branch each, object-wise",
+    "objects split": Kind(f"{_COLLECTIONS}, split", "jagged 100", "ttree", OF_OBJECTS),
+    "objects member-wise": Kind(
+        f"{_COLLECTIONS}, one branch each, member-wise", "jagged 100", "ttree", OF_OBJECTS
+    ),
+    "objects object-wise": Kind(
+        f"{_COLLECTIONS}, one branch each, object-wise", "jagged 100", "ttree", OF_OBJECTS
+    ),
+    "records with projections": Kind(f"{_COLLECTIONS}, and their flat names", "jagged 100", "rntuple", 1.2),
+    "maps of texts": Kind("100 maps of texts", "jagged 100", "rntuple", 1.2),
+    "maps of numbers": Kind("100 maps of numbers", "jagged 100", "rntuple", 1.2),
+    "maps of texts in a tree": Kind("100 maps of texts", "jagged 100", "ttree", 1.2),
+    "variants": Kind("25 variants of a float and an integer", "flat 100", "rntuple", 1.2),
 }
 #: Peak memory of writing much more than the buffers hold.
 BUFFERS_MB, ALLOWANCE_MB = 64, 100
@@ -92,20 +113,21 @@ def blocks(store: Store) -> list[Block]:
 def written(found: list[Row]) -> list[Written]:
     """Return the cases in the order of the tables."""
     cases = []
-    for case, title in (CASES | OBJECTS).items():
-        for codec, target in CODECS.items():
-            for layout in ("ttree", "rntuple") if case in CASES else ("ttree",):
-                of_dataset = case if case in CASES else "jagged 100"
-                workload = f"{codec}, {layout if case in CASES else case}"
-                of_case = [
-                    row for row in found
-                    if row.dataset.partition(", ")[0] == of_dataset
-                    and row.workload.removesuffix(f", {row.threads} threads") == workload
-                ]  # fmt: skip
-                if of_case:
-                    cases.append(
-                        Written(title, codec, layout, target if case in CASES else OF_OBJECTS, of_case)
-                    )
+    of_columns = [
+        (Kind(title, case, layout, target), codec, f"{codec}, {layout}")
+        for case, title in CASES.items()
+        for codec, target in CODECS.items()
+        for layout in ("ttree", "rntuple")
+    ]
+    of_objects = [(kind, codec, f"{codec}, {of}") for of, kind in OBJECTS.items() for codec in CODECS]
+    for kind, codec, workload in (*of_columns, *of_objects):
+        of_case = [
+            row for row in found
+            if row.dataset.partition(", ")[0] == kind.dataset
+            and row.workload.removesuffix(f", {row.threads} threads") == workload
+        ]  # fmt: skip
+        if of_case:
+            cases.append(Written(kind.title, codec, kind.layout, kind.target, of_case))
     return cases
 
 

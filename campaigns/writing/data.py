@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,6 +127,78 @@ def as_table(made: Columns) -> pa.Table:
     return pa.table(found)
 
 
+def as_kind(table: pa.Table, kind: str) -> pa.Table:
+    """Return what becomes of the columns in a job of objects, maps or variants."""
+    if kind in ("maps", "number-maps"):
+        return with_maps(table, is_of_texts=kind == "maps")
+    return with_variants(table) if kind == "variants" else with_objects(table)
+
+
+def of_kind(table: pa.Table, kind: str) -> pa.Table:
+    """Return the columns that a table of objects, maps or variants has, each by its name."""
+    if kind in ("maps", "number-maps"):
+        return without_maps(table)
+    return without_variants(table) if kind == "variants" else without_objects(table)
+
+
+def with_maps(table: pa.Table, *, is_of_texts: bool) -> pa.Table:
+    """Return maps of the places in lists, as texts or numbers, to their items."""
+    found = {}
+    for name in table.column_names:
+        lists = table.column(name).combine_chunks()
+        ends = np.asarray(lists.offsets)
+        keys = np.arange(ends[-1]) - np.repeat(ends[:-1], np.diff(ends))
+        places = pa.array(keys.astype(np.int32))
+        if is_of_texts:
+            places = pa.array([f"key {place}" for place in range(int(keys.max(initial=0)) + 1)]).take(places)
+        kind = pa.map_(places.type, pa.field("value", lists.values.type, nullable=False))
+        found[name] = pa.MapArray.from_arrays(lists.offsets, places, lists.values, type=kind)
+    return _solid(found)
+
+
+def without_maps(table: pa.Table) -> pa.Table:
+    """Return the keys and values of maps as lists, the keys as numbers."""
+    found = {}
+    for name in table.column_names:
+        maps = table.column(name).combine_chunks()
+        keys = maps.keys
+        if pa.types.is_string(keys.type):
+            keys = pa.compute.utf8_slice_codeunits(keys, 4).cast(pa.int32())
+        found[f"{name} keys"] = pa.ListArray.from_arrays(maps.offsets, keys)
+        found[name] = pa.ListArray.from_arrays(maps.offsets, maps.items)
+    return pa.table(found)
+
+
+def with_variants(table: pa.Table) -> pa.Table:
+    """Return one column for each four: the first of them in even entries, the last in odd ones."""
+    places = pa.array(np.arange(table.num_rows, dtype=np.int32))
+    tags = pa.array(np.arange(table.num_rows) % 2, pa.int8())
+    found = {}
+    for first, last in zip(table.column_names[::4], table.column_names[3::4], strict=True):
+        parts = [table.column(name).combine_chunks() for name in (first, last)]
+        found[first] = pa.UnionArray.from_dense(tags, places, parts)
+    return _solid(found)
+
+
+def without_variants(table: pa.Table) -> pa.Table:
+    """Return the entries of each alternative as a list, all in one entry."""
+    found = {}
+    for name in table.column_names:
+        union = table.column(name).combine_chunks()
+        tags, places = np.asarray(union.type_codes), np.asarray(union.offsets)
+        kinds = [(number, code) for number, code in enumerate(union.type.type_codes) if (tags == code).any()]
+        for alternative, (number, code) in enumerate(kinds):
+            values = union.field(number).take(pa.array(places[tags == code]))
+            ends = pa.array([0, len(values)], pa.int32())
+            found[f"{name} {alternative}"] = pa.ListArray.from_arrays(ends, values)
+    return pa.table(found)
+
+
+def _solid(columns: dict[str, pa.Array]) -> pa.Table:
+    schema = pa.schema([pa.field(name, column.type, nullable=False) for name, column in columns.items()])
+    return pa.table(columns, schema=schema)
+
+
 def with_objects(table: pa.Table) -> pa.Table:
     """Return lists of objects, one column for each collection, in place of lists of their members."""
     collections: dict[str, dict[str, pa.ListArray]] = {}
@@ -141,8 +214,7 @@ def with_objects(table: pa.Table) -> pa.Table:
         objects = pa.StructArray.from_arrays([lists.values for lists in members.values()], fields=fields)
         of = pa.list_(pa.field("item", objects.type, nullable=False))
         found[collection] = pa.ListArray.from_arrays(offsets, objects, type=of)
-    schema = pa.schema([pa.field(name, lists.type, nullable=False) for name, lists in found.items()])
-    return pa.table(found, schema=schema)
+    return _solid(found)
 
 
 def without_objects(table: pa.Table) -> pa.Table:

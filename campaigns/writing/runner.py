@@ -1,7 +1,9 @@
 """Writers as engines of the laboratory (docs/lab/runners.md): ``runner.py WRITER run|identify``.
 
 The command of a job is ``CODEC LAYOUT REPETITIONS [objects KIND | buffers MB]``: ROOT's number of the codec, ``ttree``
-or ``rntuple``, and how often it is written in one process, of which the least time counts. The columns are those that
+or ``rntuple``, and how often it is written in one process, of which the least time counts. KIND is how lists of objects
+are stored in a tree (``split``, ``member-wise``, ``object-wise``); ``records``, an RNTuple of these with the names of
+the columns projected; ``maps`` and ``number-maps`` of texts and numbers; or ``variants``. The columns are those that
 ``data.py`` has made beside the dataset. The file goes to a file system in memory; that of the rehearsal is read back,
 and compared with what was given. The clock starts when the columns are in memory, and stops when the file is closed.
 """
@@ -87,7 +89,10 @@ def by_arrowroot(asked: Asked) -> Answer:
     table = asked.arrow()
     layout: ar.Layout | str = asked.layout
     if asked.objects:
-        table = data.with_objects(table)
+        table = data.as_kind(table, asked.objects)
+    if asked.objects == "records":
+        layout = ar.Layout(asked.layout, projections="flat")
+    elif asked.objects in ("split", "member-wise", "object-wise"):
         layout = ar.Layout(
             split=99 if asked.objects == "split" else 0, memberwise=asked.objects == "member-wise"
         )
@@ -233,10 +238,17 @@ def difference(asked: Asked) -> str | None:
     import arrowroot as ar
 
     names = [column["name"] for column in asked.columns.columns]
-    given = data.checksums(asked.arrow().select(names))
+    columns, kind = asked.arrow().select(names), asked.objects
+    if kind is not None:
+        made = data.as_kind(columns, kind)
+        columns = data.of_kind(made, kind)
+    given = data.checksums(columns)
     with ar.open(str(asked.out)) as file:
-        table = file["T"].to_arrow(None if asked.objects else names)
-        found = data.checksums((data.without_objects(table) if asked.objects else table).select(names))
+        # Records have the names of the columns besides, which show their members.
+        table = file["T"].to_arrow(names if kind is None else made.column_names)
+        found = data.checksums(table if kind is None else data.of_kind(table, kind))
+        if kind == "records":
+            found = data.checksums(file["T"].to_arrow(columns.column_names))
         if table.num_rows != asked.columns.n_entries:
             return f"{table.num_rows} entries, not {asked.columns.n_entries}"
     has_order = WRITER.startswith("arrowroot") or asked.threads == 1

@@ -47,6 +47,8 @@ enum Values {
     Split { values: Vec<u8>, width: usize, is_zigzag: bool },
     /// Where lists begin, and where the last one ends.
     Ends { offsets: Vec<i64>, is_delta: bool },
+    /// Alternatives of variants, as they are stored.
+    Switches(Vec<u8>),
 }
 
 impl Values {
@@ -63,6 +65,7 @@ impl Values {
             }
             Values::Ends { offsets, is_delta: true } => encode::split_ends(offsets, 0, out, offsets.len() - 1, 0),
             Values::Ends { offsets, .. } => encode::ends(offsets, 0, out, 0),
+            Values::Switches(values) => out.copy_from_slice(values),
         }
     }
 
@@ -100,6 +103,7 @@ impl Values {
                 let offsets = std::iter::once(Ok(0)).chain(ends).collect::<Result<_>>()?;
                 Values::Ends { offsets, is_delta }
             }
+            Some(Encoding::Switch) => Values::Switches(page.to_vec()),
             _ => return Err(format!("pages of type {} have no limit yet", column_type.name()).into()),
         })
     }

@@ -2,9 +2,11 @@
 //!
 //! `write_columns DIRECTORY FORMAT OBJECTS SETTING N_THREADS REPETITIONS OUT` prints the least of its times as one JSON object. A
 //! line of standard input is a column: its name, its type, and the counter of its lists or `-`. DIRECTORY has its values in
-//! `NAME.values`, and where lists end in `COUNTER.ends`. OBJECTS is `-` for these columns, or says how those of a counter are lists
-//! of objects: `split`, or in one branch `object-wise` or `member-wise`. SETTING is ROOT's number, as 505. The file that was made
-//! last is kept as OUT, after the clock has stopped.
+//! `NAME.values`, and where lists end in `COUNTER.ends`. OBJECTS is `-` for these columns, or says what becomes of them. Those of a
+//! counter are lists of objects: `split`, or in one branch `object-wise` or `member-wise`, and in an RNTuple `records` with the
+//! names of the columns as projected fields. Each list is a map of texts, or of numbers, to its items: `maps`, `number-maps`. Of four
+//! columns of numbers, the first and the last are a `variants`. SETTING is ROOT's number, as 505. The file that was made last is
+//! kept as OUT, after the clock has stopped.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -14,13 +16,16 @@ use std::time::Instant;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type};
-use arrow_array::{Array, ArrayRef, ListArray, PrimitiveArray, RecordBatch, StructArray};
+use arrow_array::{
+    Array, ArrayRef, Int32Array, ListArray, MapArray, PrimitiveArray, RecordBatch, StringArray, StructArray, UnionArray,
+};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{Field, Schema};
+use arrow_schema::{DataType, Field, Schema, UnionFields};
 use arrowroot_format::codec::CompressionSetting;
 use arrowroot_storage::{LocalFile, LocalSink, Sink, Source};
 use arrowroot_writer::{
-    ColumnCodec, ColumnLayout, FileSettings, FileWriter, Flush, Format, ROOT_DIRECTORY, TableSettings, TableWriter,
+    ColumnCodec, ColumnLayout, FileSettings, FileWriter, Flush, Format, ProjectedField, ROOT_DIRECTORY, TableSettings,
+    TableWriter,
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -46,19 +51,31 @@ fn main() -> Result<()> {
     let layout = if layout == "rntuple" { Format::Ntuple } else { Format::Tree };
     let (setting, n_threads) = (CompressionSetting(setting.parse()?), n_threads.parse::<usize>()?.max(1));
     let (mut batch, mut counters) = columns_of(directory)?;
-    let mut layouts = Vec::new();
+    let (mut layouts, mut projections) = (Vec::new(), Vec::new());
     if objects != "-" {
-        batch = with_objects(&batch, &counters)?;
+        batch = match objects.as_str() {
+            "maps" | "number-maps" => with_maps(&batch, objects == "maps")?,
+            "variants" => with_variants(&batch)?,
+            _ => with_objects(&batch, &counters)?,
+        };
         counters = vec![None; batch.num_columns()];
-        let split = Some(if objects == "split" { 99 } else { 0 });
+        let split = match objects.as_str() {
+            "split" => Some(99),
+            "object-wise" | "member-wise" => Some(0),
+            _ => None,
+        };
         let of_all = ColumnLayout { split, is_member_wise: objects == "member-wise", ..ColumnLayout::default() };
         layouts = vec![of_all; batch.num_columns()];
+        if objects == "records" {
+            projections = flat_names(&batch);
+        }
     }
     let settings = TableSettings {
         layouts,
         compression: vec![ColumnCodec::Set(setting); counters.len()],
         counters: if layout == Format::Tree { counters } else { Vec::new() },
         flush: if layout == Format::Tree { TREE_FLUSH } else { NTUPLE_FLUSH },
+        projections,
         ..TableSettings::default()
     };
     let sink = Arc::new(Memory::touched(batch.get_array_memory_size() + SPARE_BYTES));
@@ -154,6 +171,69 @@ fn with_objects(batch: &RecordBatch, counters: &[Option<String>]) -> Result<Reco
         let list = ListArray::try_new(item, lists.offsets().clone(), Arc::new(objects), None)?;
         fields.push(Field::new(name, list.data_type().clone(), false));
         arrays.push(Arc::new(list));
+    }
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
+}
+
+/// The members and lengths of lists of objects, by the names that columns and counters had.
+fn flat_names(batch: &RecordBatch) -> Vec<ProjectedField> {
+    let named = |name: String, source: String| ProjectedField {
+        name,
+        source,
+        title: String::new(),
+        is_optional: false,
+        type_name: String::new(),
+        is_type_kept: false,
+    };
+    let of_column = |field: &Arc<Field>| {
+        let name = field.name();
+        let DataType::List(item) = field.data_type() else { return Vec::new() };
+        let DataType::Struct(members) = item.data_type() else { return Vec::new() };
+        let of_members = members
+            .iter()
+            .map(|member| named(format!("{name}_{}", member.name()), format!("{name}.{}", member.name())));
+        of_members.chain([named(format!("n{name}"), format!("#{name}"))]).collect()
+    };
+    batch.schema().fields().iter().flat_map(of_column).collect()
+}
+
+/// Lists as maps of their places, as texts or numbers, to their items.
+fn with_maps(batch: &RecordBatch, is_of_texts: bool) -> Result<RecordBatch> {
+    let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
+    for (field, array) in batch.schema().fields().iter().zip(batch.columns()) {
+        let lists = array.as_list::<i32>();
+        let places = lists.offsets().lengths().flat_map(|length| 0..length);
+        let keys: ArrayRef = if is_of_texts {
+            Arc::new(StringArray::from_iter_values(places.map(|place| format!("key {place}"))))
+        } else {
+            Arc::new(
+                places.map(|place| i32::try_from(place).ok()).collect::<Option<Int32Array>>().ok_or("a long list")?,
+            )
+        };
+        let values = Arc::clone(lists.values());
+        let of_pair = |name: &str, of: &ArrayRef| Arc::new(Field::new(name, of.data_type().clone(), false));
+        let pairs = StructArray::from(vec![(of_pair("key", &keys), keys), (of_pair("value", &values), values)]);
+        let entries = Arc::new(Field::new("entries", pairs.data_type().clone(), false));
+        let map = MapArray::try_new(entries, lists.offsets().clone(), pairs, None, false)?;
+        fields.push(Field::new(field.name(), map.data_type().clone(), false));
+        arrays.push(Arc::new(map));
+    }
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
+}
+
+/// Of four columns the first in even entries, and the last in odd ones.
+fn with_variants(batch: &RecordBatch) -> Result<RecordBatch> {
+    let n_entries = i32::try_from(batch.num_rows())?;
+    let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
+    let schema = batch.schema();
+    for (four, fields_of_four) in batch.columns().chunks_exact(4).zip(schema.fields().chunks_exact(4)) {
+        let alternative = |name: &str, of: &ArrayRef| Field::new(name, of.data_type().clone(), false);
+        let of = UnionFields::try_new([0, 1], [alternative("0", &four[0]), alternative("1", &four[3])])?;
+        let tags = (0..n_entries).map(|entry| i8::from(entry % 2 == 1)).collect();
+        let places = (0..n_entries).collect();
+        let union = UnionArray::try_new(of, tags, Some(places), vec![Arc::clone(&four[0]), Arc::clone(&four[3])])?;
+        fields.push(Field::new(fields_of_four[0].name(), union.data_type().clone(), false));
+        arrays.push(Arc::new(union));
     }
     Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
 }
