@@ -275,6 +275,16 @@ def test_a_silent_site_is_not_recommended_and_ages_are_told(database, monkeypatc
     assert "Doubt it: most cells of this grid are told wrongly" in text
 
 
+def test_a_hub_that_hears_of_no_site_says_so_beside_what_it_recommends(database):
+    """The planted hub, long after."""
+    asked = "lab", "wan", "--db", str(database), "--columns", "all"
+    told = json.loads(run_here(*asked, "--json").stdout)
+    assert (told["is_deaf"], len(told["silent"])) == (True, 4)
+    text = " ".join(run_here(*asked).stdout.split())
+    assert "Doubt it: no place is heard of, all 4 are silent; the hub gets no results." in text
+    assert "Not recommended" not in text
+
+
 @pytest.mark.parametrize("option", ["--accept=x=y", "--no-confirm", "--run=ab"])
 def test_options_of_a_comparison_want_a_baseline(database, option):
     done = check(database, option)

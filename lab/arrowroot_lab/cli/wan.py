@@ -105,6 +105,12 @@ class _Told(NamedTuple):
     n_older: int
 
     @property
+    def is_deaf(self) -> bool:
+        """True if no place is heard of: then the hub gets no results, and what it recommends was so once."""
+        best = self.placed[0]
+        return bool({best.site, f"{best.site}, storage {best.storage}"} & self.silent.keys())
+
+    @property
     def is_doubtful(self) -> bool:
         """True if the model is not as good as it should be in most cells."""
         from arrowroot_lab.scheduling.placing import WANTED_ERROR
@@ -186,6 +192,10 @@ def _table(told: _Told, at: datetime) -> ResultTable:
     alike = [f"{name} {getattr(best, name)}" for name in _NAMES if name in shared and name != "storage"]
     by = f"{shown(best.cpu_efficiency, 'share')} by {best.engine} {best.version}, {best.strategy}"
     notes = [f"Send it to {where}: {by}; measured {shown(age_s(best.measured_at, at), 'age')} ago."]
+    if told.is_deaf:
+        notes.append(
+            f"Doubt it: no place is heard of, all {len(told.silent)} are silent; the hub gets no results."
+        )
     notes += [f"An alarm of it: {place} is {what} (lab check)." for place, what in told.ill.items()]
     notes += (
         ["Doubt it: most cells of this grid are told wrongly by the others, see below."]
@@ -198,7 +208,8 @@ def _table(told: _Told, at: datetime) -> ResultTable:
         notes.append(f"Left out, as too few cells are alike: {', '.join(told.left_out)}.")
     if told.n_older:
         notes.append(f"Left out, as another version was measured there since: {told.n_older} (--version).")
-    notes += [f"Not recommended: {place}: {why}." for place, why in told.silent.items()]
+    silent = "Silent" if told.is_deaf else "Not recommended"
+    notes += [f"{silent}: {place}: {why}." for place, why in told.silent.items()]
     return ResultTable("CPU efficiency of the job, the shortest first", columns, rows, tuple(notes))
 
 
@@ -231,6 +242,7 @@ def _document(told: _Told) -> dict[str, Any]:
         "left_out": told.left_out,
         "n_older": told.n_older,
         "silent": told.silent,
+        "is_deaf": told.is_deaf,
         "ill": told.ill,
         "is_doubtful": told.is_doubtful,
         "error": {
