@@ -185,3 +185,24 @@ fn unknown(name: &str) -> Error {
     let what = format!("class {name:?} is not known: describe it first, as files written by ROOT do");
     Error::InvalidRequest { what }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_that_is_written_is_described_beside_other_versions_of_other_files() {
+        let root = StreamerInfos::of_root().latest("TAttLine").unwrap();
+        let older = StreamerInfo { version: root.version - 1, ..root.clone() };
+        let mut classes = Classes::default();
+        classes.need("TAttLine").unwrap();
+        for infos in [vec![older.clone()], vec![older.clone(), root.clone()]] {
+            classes.copy(&StreamerInfos::of(infos));
+            let mut output = Output::new(0);
+            classes.write(&mut output).unwrap();
+            let written = StreamerInfos::parse(&output.into_bytes(), 0).unwrap();
+            let versions: Vec<u16> = written.named("TAttLine").map(|info| info.version).collect();
+            assert_eq!(versions, [older.version, root.version]);
+        }
+    }
+}
