@@ -385,7 +385,6 @@ def test_root_to_root_is_skim(tmp_path, capsys):
         assert "--format" not in line
         assert main(shlex.split(line)) == 0
         (tree,) = (ar.open(tmp_path / "out.root")[name] for name in ar.open(tmp_path / "out.root").trees)
-        (tmp_path / "out.root").unlink()
         assert (tree.column_names, tree.num_entries) == (made, 3 if len(typed) == 2 else 2)
         (tmp_path / "out.root").unlink()
         capsys.readouterr()
@@ -461,7 +460,11 @@ def test_a_root_file_that_is_there_is_replaced_by_force_alone(files, tmp_path, a
     command = ["convert", files / "in.parquet", f"{out}:more", "-c", "event"]
     done = arrowroot_command(*command, check=False)
     assert done.returncode == 2
-    assert "mine.root is there, and would be replaced: write --force for that; arrowroot merge" in done.stderr
+    assert "would lose 'mine': write" in done.stderr
+    assert done.stderr.endswith("to replace the file, remove it first, or write --force\n")
+    done = arrowroot_command("convert", files / "in.parquet", out, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith("mine.root is there, and would be replaced: write --force for that\n")
     assert out.read_bytes() == before
     arrowroot_command(*command, "--plan")
     arrowroot_command(*command, "-f")
@@ -568,7 +571,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
             code,
             "convert",
             source,
-            tmp_path / "out.root",
+            tmp_path / f"{n}.root",
             "--compression",
             "none",
         ]

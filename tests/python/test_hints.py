@@ -41,7 +41,8 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
     }
     path = tmp_path_factory.mktemp("hints")
     for name in _INPUTS:
-        with ar.create(path / name) as made:
+        # Of the same size in any directory.
+        with ar.create(path / name, reproducible=True) as made:
             made["t"] = data
             made["directory/u"] = data
             made["h"] = np.histogram([1, 2, 2], bins=3)

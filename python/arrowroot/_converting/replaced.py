@@ -25,5 +25,8 @@ def check_replaced(outputs: Iterable[tuple[str, str | None]], *, is_forced: bool
         if is_forced or is_special(path) or not place.is_file() or not place.stat().st_size:
             continue
         if table is not None:
-            check_nothing_is_lost(path, table)
+            try:
+                check_nothing_is_lost(path, table)
+            except InvalidRequestError as error:
+                raise InvalidRequestError(f"{error}, or write --force") from None
         raise InvalidRequestError(f"{path} is there, and would be replaced: write --force for that{hint}")

@@ -37,7 +37,7 @@ def check_nothing_is_lost(path: str, name: str, *, with_others: bool = False) ->
     raise InvalidRequestError(
         f"{shown(path)}: files are written as a whole, and this one would lose {told}: write "
         f"{shown(f'{second}:{name}')}, then {_merging(path)}, or arrowroot merge, has all in one file; to replace the "
-        "file, remove it first (commands: --force)"
+        "file, remove it first"
     )
 
 

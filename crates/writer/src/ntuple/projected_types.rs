@@ -22,7 +22,7 @@ const NUMBERED: [&str; 2] = ["std::pair<", "std::tuple<"];
 /// What is wrong with it, and the types that the field may have. It is then of the type that it was of.
 pub(super) fn set(schema: &mut Schema, id: FieldId, text: &str, takes_all: bool) -> Result<(), String> {
     let wanted = FieldType::parse(text)?;
-    let mut found = Found { schema, takes_all, types: Vec::new() };
+    let mut found = FieldTypes { schema, takes_all, types: Vec::new() };
     found.find(schema.at(id), &wanted)?;
     let types = found.types;
     types.into_iter().try_for_each(|(id, name, alias)| {
@@ -32,14 +32,14 @@ pub(super) fn set(schema: &mut Schema, id: FieldId, text: &str, takes_all: bool)
 }
 
 /// The types of fields that were found to have the right representation.
-struct Found<'s> {
+struct FieldTypes<'s> {
     schema: &'s Schema,
     takes_all: bool,
     /// Fields, the names of their types, and the names under which these are used.
     types: Vec<(FieldId, String, String)>,
 }
 
-impl Found<'_> {
+impl FieldTypes<'_> {
     fn find(&mut self, field: NtupleField<'_>, wanted: &FieldType) -> Result<(), String> {
         let inside = match (field.role(), &wanted.kind) {
             (Role::Leaf, Kind::Cardinality) if field.is_cardinality() && wanted.is_of_lengths() => Vec::new(),
