@@ -150,6 +150,46 @@ def make_compounds() -> None:
         file.Close()
 
 
+def make_odd_fills() -> None:
+    """Write ``some.root`` and others that are merged to it: fills beyond the axes, fills that cancel, some more."""
+    fills = {
+        "some": [(0.1, 1.0), (0.2, 1.0), (1.1, 1.0)],
+        "more": [(2.9, 1.0)],
+        "beyond": [(-5.0, 1.0), (7.0, 1.0)],
+        "cancelled": [(1.5, 0.5), (1.5, -0.5)],
+    }
+    for name, values in fills.items():
+        file = ROOT.TFile(f"{name}.root", "RECREATE")
+        one, two, three = (
+            ROOT.TH1D("one", "", 3, 0, 3),
+            ROOT.TH2F("two", "", 3, 0, 3, 2, 0, 2),
+            ROOT.TH3D("three", "", 2, 0, 2, 3, 0, 3, 2, 0, 2),
+        )
+        profile = ROOT.TProfile("profile", "", 3, 0, 3)
+        for histogram in (one, two, three):
+            histogram.Sumw2()
+        for x, weight in values:
+            one.Fill(x, weight)
+            two.Fill(x, 0.5, weight)
+            three.Fill(0.5, x, 0.5, weight)
+            if weight == 1:
+                profile.Fill(x, 2.0)
+        for histogram in (one, two, three, profile):
+            histogram.Write()
+        in_a_list = ROOT.TList()
+        in_a_list.Add(one)
+        in_a_list.Write("list", ROOT.TObject.kSingleKey)
+        in_a_list.Clear("nodelete")
+        file.Close()
+
+
+def odd_fills(path: str) -> dict[str, Any]:
+    """Return the numbers of these histograms."""
+    file = ROOT.TFile(path)
+    found = {name: _numbers_of(file.Get(name)) for name in ("one", "two", "three", "profile")}
+    return found | {"in a list": _numbers_of(_kept(_kept(file.Get("list")).First()))}
+
+
 def _numbers_of(histogram: Any) -> dict[str, Any]:
     statistics = ROOT.std.vector("double")(13)
     histogram.GetStats(statistics.data())

@@ -111,6 +111,21 @@ def test_histograms_in_other_objects_are_added_as_hadd_does(tmp_path):
     assert ours == theirs
 
 
+def test_fills_beyond_the_axes_and_those_that_cancel_leave_the_statistics_of_others(tmp_path):
+    """By hadd's statistics. Of fills that cancel it takes the bins' centres; they are in one bin here."""
+    root.run(made.make_odd_fills, tmp_path)
+    for number, inputs in enumerate(
+        (["some", "beyond"], ["beyond", "some"], ["some", "cancelled"], ["some", "beyond", "more"])
+    ):
+        paths = [f"{name}.root" for name in inputs]
+        ar.merge(tmp_path / f"ours{number}.root", [tmp_path / path for path in paths])
+        root.run(hadd, tmp_path, f"theirs{number}.root", paths)
+        ours, theirs = (
+            root.run(made.odd_fills, tmp_path, f"{who}{number}.root") for who in ("ours", "theirs")
+        )
+        assert ours == theirs
+
+
 def test_lists_of_other_histograms_are_an_error(tmp_path):
     root.run(made.make_compounds, tmp_path)
     root.run(made.make_other_list, tmp_path)

@@ -6,7 +6,7 @@ use arrowroot::format::container::Key;
 use arrowroot::{File, FileKey};
 use arrowroot_file::format_error;
 
-use super::categories::{self, Width};
+use super::categories::{self, AXES, Width};
 use super::layout::{Group, Layout, MemberSpan, Number, Role};
 use super::references::references;
 use super::room;
@@ -29,6 +29,9 @@ const IS_CONSTANT: u32 = 1 << 21;
 const N_CELLS: &str = "fNcells";
 /// The statistics. They are 0 where bins were set, not filled, and ROOT computes them of the bins when asked for.
 const STATISTICS: &str = "fTsum";
+/// The first of them, and the numbers of bins that they are computed of.
+const SUM_OF_WEIGHTS: &str = "fTsumw";
+const OF_BINS: [&str; 2] = ["contents", "fBinEntries"];
 
 /// Begins a sum, of which an input has the first.
 pub(crate) fn begin(key: &FileKey) -> Box<dyn Merging> {
@@ -320,9 +323,62 @@ type Histogram<'a> = (&'a [u8], &'a Layout, &'a Group);
 /// True if one of two histograms with fills lacks statistics, so that the sum has none.
 fn has_statistics_of_bins(own: Histogram<'_>, other: Histogram<'_>) -> bool {
     let has_fills = |(object, layout, group): Histogram<'_>| number(object, layout, group.n_entries) > 0.0;
-    // Bins were set then, and not filled.
-    let lacks = |(object, layout, group): Histogram<'_>| number(object, layout, group.sum_of_weights) == 0.0;
-    has_fills(own) && has_fills(other) && lacks(own) != lacks(other)
+    has_fills(own) && has_fills(other) && lacks_statistics(own) != lacks_statistics(other)
+}
+
+/// True if bins were set, and not filled. Fills outside of all bins have no statistics either, and those that cancel have
+/// some: these are not missing.
+fn lacks_statistics((object, layout, group): Histogram<'_>) -> bool {
+    let is_0 = |span: &MemberSpan| match span.role {
+        Role::Add(number) => numbers(number, &object[span.range.clone()]).all(|number| number == 0.0),
+        _ => true,
+    };
+    let statistics = group.sums.iter().map(|&index| &layout.spans[index]).filter(|span| is_statistic(&span.path));
+    number(object, layout, group.sum_of_weights) == 0.0
+        && statistics.into_iter().all(is_0)
+        && has_bins_in_range((object, layout, group)).unwrap_or(true)
+}
+
+/// True if a bin of a histogram that is no underflow or overflow is not 0; `None` if it is not known where the bins are.
+fn has_bins_in_range((object, layout, group): Histogram<'_>) -> Option<bool> {
+    let holder = holder(&layout.spans.get(group.sum_of_weights?)?.path, SUM_OF_WEIGHTS)?;
+    let span = |member: &str| layout.spans.iter().find(|span| span.path.strip_prefix(holder) == Some(member));
+    let n_bins = |axis: &str| {
+        let bytes = object.get(span(&format!("{axis}.fNbins"))?.range.clone())?;
+        usize::try_from(u32::from_be_bytes(*bytes.first_chunk()?)).ok()
+    };
+    let cells_of = |member: &str| {
+        let found = span(member)?;
+        let Role::Add(number) = found.role else { return None };
+        Some((number, object.get(found.range.clone())?))
+    };
+    let (number, contents) = cells_of(OF_BINS[0])?;
+    let n_cells = contents.len() / number.n_bytes();
+    // Axes that a histogram does not use have a single bin.
+    let (mut sizes, mut n_before) = (Vec::new(), 1_usize);
+    for axis in AXES {
+        if n_before < n_cells {
+            let size = n_bins(axis)?.checked_add(2)?;
+            n_before = n_before.checked_mul(size)?;
+            sizes.push(size);
+        }
+    }
+    let is_in_range = |cell: usize| {
+        let mut rest = cell;
+        sizes.iter().all(|size| {
+            let place = rest % size;
+            rest /= size;
+            (1..size - 1).contains(&place)
+        })
+    };
+    Some(OF_BINS.iter().filter_map(|member| cells_of(member)).any(|(number, bytes)| {
+        numbers(number, bytes).enumerate().any(|(cell, content)| content != 0.0 && is_in_range(cell))
+    }))
+}
+
+/// The numbers of some bytes.
+fn numbers(number: Number, bytes: &[u8]) -> impl Iterator<Item = f64> {
+    bytes.chunks_exact(number.n_bytes()).map(move |bytes| as_f64(number, bytes))
 }
 
 /// A number of an object; 0 if it has none.

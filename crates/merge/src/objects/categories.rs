@@ -12,7 +12,8 @@ use super::classes::{is_histogram, n_axes};
 use super::layout::Role;
 use super::walk::EMPTY_LIST_BYTES;
 
-const AXES: [&str; 3] = ["fXaxis", "fYaxis", "fZaxis"];
+/// The axes of a histogram, by their members.
+pub(super) const AXES: [&str; 3] = ["fXaxis", "fYaxis", "fZaxis"];
 /// Numbers of all bins, those beyond the axes, too.
 const OF_BINS: [&str; 4] = ["contents", "fSumw2", "fBinEntries", "fBinSumw2"];
 /// `TAxis::kAlphanumeric`.
