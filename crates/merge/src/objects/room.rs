@@ -22,9 +22,13 @@ pub(super) fn enlarged(key: &Key, object: &mut [u8], pointers: &[Pointer]) -> Op
     let mut large = Key::new(true, &key.class_name, &key.name, &key.title).ok()?;
     let by = u32::from(large.key_bytes.checked_sub(key.key_bytes)?);
     let references = references(pointers, object, key.key_bytes.into(), 0)?;
-    for (at, _) in references {
-        let reference = object.get_mut(at..)?.first_chunk_mut::<4>()?;
-        *reference = u32::from_be_bytes(*reference).checked_add(by)?.to_be_bytes();
+    // All of them, or none.
+    let moved: Vec<(usize, u32)> = references
+        .into_iter()
+        .map(|(at, _)| Some((at, u32::from_be_bytes(*object.get(at..)?.first_chunk::<4>()?).checked_add(by)?)))
+        .collect::<Option<_>>()?;
+    for (at, reference) in moved {
+        *object.get_mut(at..)?.first_chunk_mut::<4>()? = reference.to_be_bytes();
     }
     (large.head.object_bytes, large.head.pid_offset) = (key.object_bytes, key.pid_offset);
     Some(large)
@@ -97,5 +101,15 @@ mod tests {
         assert_eq!(object[..second + 4], before[..second + 4]);
         assert_eq!(object[second + 4..], (0x8000_0000 | (at + 16)).to_be_bytes());
         assert_eq!(enlarged(&large, &mut object, &pointers), None);
+        // One that cannot be moved leaves all as they are.
+        let mut odd = before.clone();
+        odd.extend([0x40, 0, 0, 4]);
+        odd.extend((u32::MAX - 2).to_be_bytes());
+        let pointers: Vec<_> = [0, 4, second, before.len()]
+            .map(|at| Pointer { at, target: super::super::references::Pointee::Walked })
+            .into();
+        let as_it_was = odd.clone();
+        assert_eq!(enlarged(&key, &mut odd, &pointers), None);
+        assert_eq!(odd, as_it_was);
     }
 }

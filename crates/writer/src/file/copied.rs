@@ -62,10 +62,12 @@ impl FileWriter {
         if is_as_long && (key.is_large() || (!self.is_large() && add_to_pid == 0)) {
             return Ok(());
         }
-        let what = format!(
-            "{:?}, a {}, has a key without room for where it would be, over 2 GB: write several files",
-            key.name, key.class_name
-        );
+        let why = if self.is_large() {
+            "where it would be, over 2 GB: write several files"
+        } else {
+            "the number of its process identifier, as inputs before have objects that are referred to: its input first has"
+        };
+        let what = format!("{:?}, a {}, has a key without room for {why}", key.name, key.class_name);
         Err(Error::InvalidRequest { what })
     }
 
