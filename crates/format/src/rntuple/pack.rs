@@ -32,7 +32,7 @@ pub fn truncated(values: &[u8], width: usize, bits: u8, out: &mut [u8], at: usiz
 }
 
 /// Each number as the nearest step between `min` and `max`. `Err`: the first that is outside, or no number; then the page is of no
-/// use. The ends are in the range as reading gives them, too, which rounds them.
+/// use. The ends themselves are inside as reading gives them, too, which rounds them.
 ///
 /// Source: `Internal::Quantize::QuantizeReals` (ROOT 6.40).
 ///
@@ -49,7 +49,8 @@ pub fn quantized(
     let highest = ((1_u64 << bits.min(32)) - 1) as f64;
     let scale = highest / (max - min);
     let last = highest * ((max - min) / highest) + min;
-    let (low, high) = (min.min(single(min)), max.max(last).max(single(last)));
+    // Beyond the largest single number they are infinite, and nothing that was read.
+    let ends = [last, single(min), single(max), single(last)].map(|end| if end.is_finite() { end } else { max });
     let mut outside = None;
     #[expect(
         clippy::cast_possible_truncation,
@@ -57,7 +58,7 @@ pub fn quantized(
         reason = "0 to 2^32 - 1 for what is in the range"
     )]
     let mut step = |value: f64| {
-        if !(low <= value && value <= high) {
+        if !((min <= value && value <= max) || ends.contains(&value)) {
             outside.get_or_insert(value);
         }
         (0.5 + (value - min) * scale).min(highest) as u32
@@ -182,6 +183,19 @@ mod tests {
         assert_eq!(page[..3], [0x00, 0xF0, 0xFF]);
         assert_eq!(pack(&[0.5, 1.5, -1.0], &mut page), Err(1.5));
         assert!(pack(&[f64::NAN], &mut page).unwrap_err().is_nan());
+        // Doubles just beyond the ends, and ends that are infinite as single numbers.
+        let pack =
+            |value: f64, range: (f64, f64), page: &mut [u8]| quantized(&value.to_ne_bytes(), 8, 12, range, page, 0);
+        let close = (999_999_990.0, 1_000_000_050.0);
+        assert_eq!(pack(f64::from(close.1 as f32), close, &mut page), Ok(()));
+        for (value, range) in [
+            (1_000_000_060.0, close),
+            (1e300, (0.0, 1e39)),
+            (f64::INFINITY, (0.0, 1e39)),
+            (f64::NEG_INFINITY, (-1e39, 1e39)),
+        ] {
+            assert_eq!(pack(value, range, &mut page), Err(value));
+        }
         let cut = |value: f64, page: &mut [u8]| truncated(&value.to_ne_bytes(), 8, 16, page, 0);
         assert_eq!(cut(f64::NEG_INFINITY, &mut page), Ok(()));
         assert_eq!(cut(-1e39, &mut page), Err(-1e39));
