@@ -527,8 +527,10 @@ def write(
     refuse_object(path, data)
     file, name = path_and_name(path)
     check_nothing_is_lost(file, name)
+    # As the file tells it to those who ask.
+    of_file = compression if isinstance(compression, str | int) else settings.DEFAULT
     with create(
-        file, compression=settings.DEFAULT, reproducible=reproducible, n_threads=n_threads, buffers=buffers
+        file, compression=of_file, reproducible=reproducible, n_threads=n_threads, buffers=buffers
     ) as made:
         table = made.tree(
             name,

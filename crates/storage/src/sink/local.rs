@@ -248,9 +248,9 @@ fn remove_leftover(part: &Path) -> std::io::Result<()> {
             _ => Ok(()),
         },
         Ok(()) => Ok(()),
-        Err(Errno::WOULDBLOCK) => {
-            Err(std::io::Error::other("a process is writing it: wait for that, or write to another name"))
-        }
+        Err(Errno::WOULDBLOCK) => Err(std::io::Error::other(
+            "a process is writing it: close the file if this one is, else wait, or write to another name",
+        )),
         Err(error) if is_without_locks(error) => {
             Err(std::io::Error::other("it is there already: remove it if no process is writing it"))
         }

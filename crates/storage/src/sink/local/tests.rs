@@ -40,7 +40,12 @@ fn what_another_one_writes_is_refused_and_what_nobody_writes_is_replaced() {
     let first = LocalSink::create(&path).unwrap();
     first.write_at(0, b"first").unwrap();
     let error = LocalSink::create(&path).unwrap_err().to_string();
-    assert!(error.contains("a.root.part: a process is writing it: wait for that, or write to another name"), "{error}");
+    assert!(
+        error.contains(
+            "a.root.part: a process is writing it: close the file if this one is, else wait, or write to another name"
+        ),
+        "{error}"
+    );
     // The loser has left the winner's part alone.
     first.publish(5).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"first");
