@@ -85,7 +85,10 @@ _OF_TREE = {
     "extend append fill Fill add": _NEW + "  # files are written as a whole",
     "SetBranchStatus SetBranchAddress Branch": 'tree.scan(["x", "y"])',
     "GetBranch GetLeaf GetColumn branch": 'tree["x"]',
-    "AddFriend": "tree.add_friend(other)",
+    "AddFriend": 'tree.add_friend(other)  # entry by entry; by columns: tree.add_friend(other, index=["run", "event"])',
+    "join merge": 'tree.add_friend(other, "other", index=["run", "event"])',
+    "to_dask dask": 'ar.dask.dataframe("events.root", tree="t")',
+    "metadata": "print(tree)  # and tree.title, tree.aliases, tree.user_info",
     "BuildIndex": "tree.pick([(1, 1, 1)])  # by run, luminosity block and event",
     "Foreach ForEach Process Loop MakeClass": 'for batch in tree.scan(["x"]): print(batch)',
     "num_baskets compressed_bytes uncompressed_bytes compression_ratio": (
@@ -103,7 +106,8 @@ _OF_SCAN = {
     "typenames dtypes": "scan.schema",
     "show Print": "print(scan)",
     "head take": "next(iter(scan))",
-    "filter Filter query where select": 'tree.scan(["x"], filter="x > 1")',
+    "filter Filter query where select": 'ar.scan("events.root", tree="t", columns=["x"], filter="x > 1")',
+    "to_dask dask": 'ar.dask.dataframe("events.root", tree="t")',
     "Range slice": "tree.scan(entries=slice(0, 5))",
     "num_rows count Count shape": "scan.drain().n_entries  # scan.num_entries are those that it looks at",
     "write to_root to_file Snapshot": _WRITE_SCAN,
@@ -173,8 +177,9 @@ _OF_TABLE = {
     "num_rows GetEntries": "table.num_entries",
 }
 _OF_HISTOGRAM = {
-    "GetBinContent At GetArray content contents": "hist.values()[2]  # bins count from 0; flow=True has the others",
-    "GetBinError": "hist.errors()[2]  # bins count from 0",
+    "GetBinContent At": "hist.values(flow=True)[2]  # bin 0 is the underflow, as ROOT counts",
+    "GetBinError": "hist.errors(flow=True)[2]  # bin 0 is the underflow, as ROOT counts",
+    "GetArray content contents": "hist.values()  # flow=True has underflow and overflow, too",
     "GetEntries entries": "hist.num_entries",
     "Integral GetSumOfWeights sum": "hist.values().sum()",
     "GetMean average": 'hist.mean()  # of y, in two dimensions: map.mean("y")',
@@ -196,9 +201,13 @@ _OF_MODULE = {
     "convert to_parquet": 'pyarrow.parquet.write_table(ar.open("events.root")["t"].to_arrow(), "new.parquet")',
     "iterate": f"for batch in {_CHAIN}: print(batch)",
     "concatenate lazy TChain chain Chain dataset arrays": f"{_CHAIN}.to_awkward()",
-    "from_root": 'ar.dask.dataframe("events.root", tree="t")',
-    "RDataFrame read_root read root_open load": 'ar.open("events.root")["t"].to_pandas(["x"], filter="x > 1")',
-    "to_root save": 'ar.write("new.root:t", data)',
+    "from_root read_dask": 'ar.dask.dataframe("events.root", tree="t")',
+    "NanoEventsFactory NanoEvents": 'ar.open("events.root")["t"].to_awkward("Muon_*", objects=True)',
+    "join": 'ar.open("events.root")["t"].add_friend(ar.open("other.root")["t"], "other", index="event")',
+    "RDataFrame read_root read read_table root_open load": (
+        'ar.open("events.root")["t"].to_pandas(["x"], filter="x > 1")'
+    ),
+    "to_root save write_root from_pandas from_arrow": 'ar.write("new.root:t", data)',
     "list_trees ls": 'ar.open("events.root").trees',
     "concat": f"{_CHAIN}.to_arrow()",
     "to_pandas to_numpy to_awkward to_polars to_arrow": 'ar.open("events.root")["t"].to_pandas(["x"])',
@@ -326,6 +335,7 @@ _ATTRIBUTES = {
 
 #: Calls that take something by position where others have an argument of a name.
 _BY_POSITION = {
+    "merge": 'ar.merge("all.root", ["a.root", "b.root"])',
     "write": 'ar.write("new.root:t", data)',
     "open": _CHAIN,
     "create": _NEW,
