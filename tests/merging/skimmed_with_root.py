@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 from tests.judge.lazy import ROOT
 
 _BESIDE = r"""
@@ -73,3 +75,26 @@ def told_beside(path: str) -> str:
     """Return what ROOT reads of the objects beside the tree, and the class of each key."""
     _declare()
     return str(ROOT.ToldBeside(path))
+
+
+def write_trees_in_a_list(path: str) -> None:
+    """Write a tree, and a list with another one, whose baskets are elsewhere, in a directory with a text."""
+    file = ROOT.TFile(path, "RECREATE")
+    value = array("d", [0])
+    trees = []
+    for name, n in (("Events", 5), ("inner", 20_000)):
+        tree = ROOT.TTree(name, "")
+        tree.Branch("x", value, "x/D", 1000)
+        for number in range(n):
+            value[0] = number
+            tree.Fill()
+        trees.append(tree)
+    trees[0].Write()
+    trees[1].FlushBaskets()
+    in_a_list = ROOT.TList()
+    in_a_list.Add(trees[1])
+    directory = file.mkdir("d")
+    directory.WriteObject(ROOT.TNamed("note", "a text"), "note")
+    directory.WriteObject(in_a_list, "lst")
+    in_a_list.Clear("nodelete")
+    file.Close()

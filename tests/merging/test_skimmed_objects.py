@@ -97,7 +97,7 @@ def test_rules_that_no_object_has_and_trees_that_are_objects_elsewhere_are_an_er
         ar.skim(paths[0], tmp_path / "out.root", "t", rules=["h"])
     for order in (paths, paths[::-1]):
         with pytest.raises(
-            ar.SchemaMismatchError, match="'both' is a tree in some inputs, and another object"
+            ar.SchemaMismatchError, match="'both' is a tree, and another object in some inputs"
         ):
             ar.skim(order, tmp_path / "out.root", "t")
     ended = run_here(
@@ -105,3 +105,31 @@ def test_rules_that_no_object_has_and_trees_that_are_objects_elsewhere_are_an_er
     )
     assert ended.returncode == 0, ended.stderr
     assert ar.open(tmp_path / "out.root")["h"].values().tolist() == [1, 1]
+
+
+def test_a_list_with_trees_in_a_directory_is_left_out_and_its_neighbours_come_along(tmp_path):
+    root.run(made_by_root.write_trees_in_a_list, tmp_path, "in.root")
+    made = ar.skim(tmp_path / "in.root", tmp_path / "out.root")
+    assert [path for path, _ in made.left_out] == ["d/lst"]
+    assert made.objects == ["d/note"]
+    with ar.open(tmp_path / "out.root") as file:
+        assert {key.path for key in file.key_list()} == {"Events", "d", "d/note"}
+
+
+def test_an_object_does_not_hide_a_tree_that_gets_its_name(tmp_path):
+    with ar.create(tmp_path / "in.root") as file:
+        file["Events"], file["h"] = {"x": np.arange(3.0)}, np.histogram([1, 2], bins=3)
+    with pytest.raises(ar.SchemaMismatchError, match="'h' is a tree, and another object in some inputs"):
+        ar.skim(tmp_path / "in.root", f"{tmp_path}/out.root:h")
+    assert not (tmp_path / "out.root").exists()
+    ar.skim(tmp_path / "in.root", f"{tmp_path}/out.root:h", carry="!h")
+    assert ar.open(tmp_path / "out.root").trees == ["h"]
+
+
+def test_rules_count_for_one_input_too(tmp_path):
+    with ar.create(tmp_path / "in.root") as file:
+        file["Events"], file["h"] = {"x": np.arange(3.0)}, np.histogram([1, 2], bins=3)
+    made = ar.skim(tmp_path / "in.root", tmp_path / "out.root", rules={"*": "drop"})
+    assert made.objects == []
+    with pytest.raises(ar.InvalidRequestError, match="frist"):
+        ar.skim(tmp_path / "in.root", tmp_path / "out.root", rules={"*": "frist"})

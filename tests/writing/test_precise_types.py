@@ -147,6 +147,29 @@ def test_the_end_of_a_range_is_in_it_as_a_float_that_is_behind_it(tmp_path, bits
         ar.write(f"{tmp_path}/c.root:t", {"x": values + np.float32(1e-6)}, layout="rntuple", types=types)
 
 
+def test_inputs_with_more_bits_than_the_first_are_refused(tmp_path):
+    values = np.array([1.2345678, np.pi], np.float32)
+    kinds = {"few": "float[Real32Trunc:10]", "all": None, "range": "float[Real32Quant:12[0,4]]"}
+    for name, kind in kinds.items():
+        types = {} if kind is None else {"types": {"x": kind}}
+        ar.write(f"{tmp_path}/{name}.root:t", {"x": values}, layout="rntuple", **types)
+    ar.write(f"{tmp_path}/packed.root:t", {"x": values}, types={"x": "Float16_t"})
+    ar.write(f"{tmp_path}/tree.root:t", {"x": values})
+    for first, second in (("few", "all"), ("range", "all"), ("few", "range"), ("packed", "tree")):
+        paths = [tmp_path / f"{name}.root" for name in (first, second)]
+        with pytest.raises(
+            ar.SchemaMismatchError, match="which has fewer bits: give inputs with more bits first"
+        ):
+            ar.skim(paths, tmp_path / "out.root")
+        with pytest.raises(ar.SchemaMismatchError, match="which has fewer bits"):
+            ar.merge(tmp_path / "out.root", paths, rules={"t": "unique"})
+    ar.skim([tmp_path / "all.root", tmp_path / "few.root"], tmp_path / "out.root")
+    with ar.open(tmp_path / "out.root") as file, ar.open(tmp_path / "few.root") as few:
+        assert (file["t"]["x"].to_numpy() == [*values, *few["t"]["x"].to_numpy()]).all()
+    ar.skim([tmp_path / "few.root"] * 2, tmp_path / "out.root")
+    assert encodings(tmp_path / "out.root") == encodings(tmp_path / "few.root")
+
+
 def test_atomic_numbers_have_a_precision(tmp_path):
     types = {"x": "std::atomic<float[Real32Trunc:11]>"}
     ar.write(f"{tmp_path}/a.root:t", {"x": np.array([1.999], np.float32)}, layout="rntuple", types=types)

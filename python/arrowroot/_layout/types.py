@@ -79,7 +79,7 @@ def types_of(
     matcher, precisions = Matcher(rules), Matcher(precision)
     found = []
     for field in schema:
-        types = dict(_recorded_in(field, ""))
+        types = dict(recorded_in(field, ""))
         if types and precisions.first(field.name, None)[0]:
             types = {path: _PRECISION.sub("", text) for path, text in types.items()}
         if packed_type(field) is not None:
@@ -178,30 +178,30 @@ def _around(field: pa.Field, item: str) -> str:
     return f"std::optional<{item}>" if field.nullable else item
 
 
-def _recorded_in(field: pa.Field, path: str) -> Iterator[tuple[str, str]]:
+def recorded_in(field: pa.Field, path: str) -> Iterator[tuple[str, str]]:
     """Yield the types that the metadata of a field have, and those of what is in it."""
     if field.metadata and TYPE_KEY in field.metadata:
         yield path, field.metadata[TYPE_KEY].decode(errors="replace")
-    yield from _recorded_inside(field.type, path)
+    yield from _inside(field.type, path)
 
 
-def _recorded_inside(kind: pa.DataType, path: str) -> Iterator[tuple[str, str]]:
+def _inside(kind: pa.DataType, path: str) -> Iterator[tuple[str, str]]:
     import pyarrow as pa
 
     if isinstance(kind, pa.BaseExtensionType):
-        yield from _recorded_inside(kind.storage_type, path)
+        yield from _inside(kind.storage_type, path)
     for field in (*fields_of(kind, has_views=True), *members_of(kind)):
         if pa.types.is_struct(kind):
-            yield from _recorded_in(field, f"{path}.{field.name}" if path else field.name)
+            yield from recorded_in(field, f"{path}.{field.name}" if path else field.name)
         else:
-            yield from _recorded_inside(field.type, path)
+            yield from _inside(field.type, path)
 
 
 def without_types(schema: pa.Schema) -> pa.Schema:
     """Return a schema whose metadata have no types, at any depth."""
     import pyarrow as pa
 
-    if not any(True for field in schema for _ in _recorded_in(field, "")):
+    if not any(True for field in schema for _ in recorded_in(field, "")):
         return schema
     fields = [_without(field.with_type(mapped(field.type, _without))) for field in schema]
     return pa.schema(fields, metadata=schema.metadata)

@@ -74,10 +74,10 @@ class Objects:
 
     def __init__(self, rule: Rule, rules: Mapping[str, str], outputs: Outputs, n_inputs: int) -> None:
         """``rules``: of those of several inputs, as ``arrowroot.merge`` has them. Raises: InvalidRequestError."""
-        of_one = {"*": "first"} if n_inputs == 1 else {}
         self._rule = rule
         self._patterns = list(rules)
-        self._mergers = outputs.mergers({**rules, **of_one})
+        # The first pattern that matches counts.
+        self._mergers = outputs.mergers({**rules, "*": rules.get("*", "first")} if n_inputs == 1 else rules)
         #: False once some outputs have objects of an input, and others not.
         self.is_intact = True
         #: Objects and directories that do not come along, and why.
@@ -100,7 +100,7 @@ class Objects:
             elif not has_only_trees(file[key.path]):
                 self._left_out[key.path] = ONLY_TREES
         for path, trees in _with_trees(file, paths).items():
-            paths.remove(path)
+            paths.remove(path)  # a directory that it is in comes along
             url = without_secrets(file.url)
             self._left_out[path] = (
                 f"{url}: {path}: there are trees in it; arrowroot skim {url}:{trees[0]} OUT --carry none takes one"
@@ -117,14 +117,15 @@ class Objects:
     def finish(self, tables: Iterable[str]) -> tuple[list[str], list[tuple[str, str]]]:
         """Write what the outputs lack; return the paths, and those that did not come along, with the reasons.
 
-        tables: paths of the tables in the outputs. Raises: SchemaMismatchError if an object has one of these;
-        InvalidRequestError for a rule that no object has.
+        tables: paths of the tables in inputs and outputs. Raises: SchemaMismatchError if an object has one of
+        these; InvalidRequestError for a rule that no object has.
         """
         reports = [merger.finish() for merger in self._mergers]
         paths = [path for path, *_ in reports[0]["objects"]]
         if both := sorted({*paths} & {*tables}):
             raise SchemaMismatchError(
-                f"{both[0]!r} is a tree in some inputs, and another object in others: leave both out by carry"
+                f"{both[0]!r} is a tree, and another object in some inputs: leave that out by carry, or give the tree "
+                "another name"
             )
         if unused := [pattern for pattern in self._patterns if pattern in reports[0]["unused_rules"]]:
             raise InvalidRequestError(f"rules: no object has the name or path {unused[0]!r}")
@@ -134,8 +135,9 @@ class Objects:
 def _with_trees(file: File, paths: list[str]) -> dict[str, list[str]]:
     """Return the objects in which there are trees, whose baskets are elsewhere in the file, and the trees."""
     found: dict[str, list[str]] = {}
+    objects = {key.path for key in file.key_list(cycles=False) if not key.is_directory} & {*paths}
     for tree in file.trees_inside(paths):
-        path = next(path for path in paths if tree.startswith(f"{path}/"))
+        path = next(path for path in objects if tree.startswith(f"{path}/"))
         found.setdefault(path, []).append(tree)
     return found
 

@@ -112,6 +112,11 @@ class Outputs:
         """Paths of the tables so far."""
         return list(self._tables)
 
+    @property
+    def paths(self) -> set[str]:
+        """Paths of the tables so far, and those that they have in the outputs."""
+        return {*self._tables, *self._renamed.values()}
+
     def begin(self, table: InputTable, *, is_main: bool, has_all_entries: bool, has_all_trees: bool) -> None:
         """Begin a table, if no input had it before. One without entries says nothing of the columns of others."""
         self._first_entries[table.path] = [self.num_entries(table.path, i) for i in range(len(self._files))]

@@ -368,7 +368,7 @@ class _Skim:
         missing = []
         if request.pick is not None:
             missing = request.pick.report_missing(self._is_found, "skim")
-        objects, left_out = self._objects.finish(outputs.tables)
+        objects, left_out = self._objects.finish(outputs.paths)
         written = together(one.of_outputs for one in self._inputs)
         carried = {name: outputs.num_entries(name, 0) for name in outputs.tables if name != main}
         written_files = outputs.complete()

@@ -20,6 +20,7 @@ from arrowroot._errors import (
 from arrowroot._layout import settings
 from arrowroot._layout.columns import has_lists
 from arrowroot._layout.layout import OF_LAYOUT, Layout, Unsaid
+from arrowroot._layout.types import recorded_in
 from arrowroot._passes.source import batches_of
 from arrowroot._select.columns import Choice
 from arrowroot._skimming.projected import kept_projections
@@ -137,6 +138,10 @@ class WrittenAs(NamedTuple):
     left_out: list[tuple[str, str]]
 
 
+#: Words in the types of numbers of fewer bits than they have in memory.
+_PACKED = ("[", "Double32_t", "Float16_t")
+
+
 class InputTable(NamedTuple):
     """A table of an input."""
 
@@ -222,6 +227,7 @@ class InputTable(NamedTuple):
                 raise SchemaMismatchError(
                     f"{where}: column {name!r} is {here[name]}, but {kind} in {where_first}; {_advice(name)}"
                 )
+        self._check_precision(first)
         fields = {field.name: field for field in self.schema}
         for field in first.schema:
             if has_more_nulls(fields[field.name], field):
@@ -241,6 +247,20 @@ class InputTable(NamedTuple):
                 raise SchemaMismatchError(
                     f"{where}: attribute set {name!r} has other values than in {where_first}"
                 )
+
+    def _check_precision(self, first: InputTable) -> None:
+        """Raise SchemaMismatchError if numbers would lose bits that the first input has not."""
+        here = _types_in(self.schema)
+        for path, text in _types_in(first.schema).items():
+            if any(word in text for word in _PACKED) and here.get(path) != text:
+                raise SchemaMismatchError(
+                    f"{self.tree.location}: column {path!r} is {here.get(path, 'stored with all bits')}, but {text} in "
+                    f"{first.tree.location}, which has fewer bits: give inputs with more bits first, or {_advice(path)}"
+                )
+
+
+def _types_in(schema: pa.Schema) -> dict[str, str]:
+    return {path: text for field in schema for path, text in recorded_in(field, field.name)}
 
 
 def _of_notes(notes: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
