@@ -8,6 +8,8 @@ import pytest
 
 import arrowroot as ar
 from tests.command import run_here
+from tests.judge import root
+from tests.merging import trees_with_root
 
 DATA = {"x": np.arange(4.0)}
 
@@ -94,6 +96,15 @@ def test_a_table_is_written_again_whatever_belongs_to_it(layout):
                 table.append(DATA)
     write()
     assert ar.open("one.root")["t"].column_names == ["x", "n"]
+
+
+def test_a_table_with_references_of_root_is_replaced(tmp_path):
+    root.run(trees_with_root.make_references, tmp_path, "refs.root", 0)
+    assert "ProcessID0" in ar.open("refs.root").keys()
+    with pytest.raises(ar.InvalidRequestError, match="would lose 'refs': "):
+        ar.write("refs.root:t", DATA)
+    ar.write("refs.root:refs", DATA)
+    assert list(ar.open("refs.root").keys()) == ["refs"]
 
 
 def test_a_skim_is_repeated_with_the_trees_that_go_along():

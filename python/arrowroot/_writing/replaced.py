@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: So many names are told.
 _N_TOLD = 3
+#: Identifiers of ROOT's processes, which belong to the references in a table.
+_PROCESS_CLASS = "TProcessID"
 
 
 def check_nothing_is_lost(path: str, name: str, *, with_others: bool = False) -> None:
@@ -84,5 +86,5 @@ def _others(path: str, name: str, *, with_others: bool) -> list[str]:
     except (CorruptFileError, NoSuchFileError):
         return []
     name = "/".join(part for part in name.split("/") if part)
-    found = [key.path for key in keys if not key.is_directory]
+    found = [key.path for key in keys if not key.is_directory and key.class_name != _PROCESS_CLASS]
     return [] if with_others and name in found else [one for one in found if one != name]
