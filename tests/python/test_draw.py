@@ -157,6 +157,8 @@ def test_bins_as_of_draw_are_told_with_the_line_to_write(file, arrowroot_command
         (["v:x", "", "prof"], "v:x --profile"),
         (["x", "", "hist"], "x"),
         (["x", "hist same"], "x"),
+        (["x", "E1P"], "x"),
+        (["x", "v", "colz"], "x v"),
     ],
 )
 def test_cuts_and_options_as_of_draw_are_told_with_the_line_to_write(file, arrowroot_command, words, line):
@@ -173,7 +175,18 @@ def test_an_efficiency_is_the_mean_of_a_condition(file, arrowroot_command):
 
 def test_a_column_of_the_name_of_an_option_is_an_axis(tmp_path, arrowroot_command):
     ar.write(f"{tmp_path}/a.root:t", {"x": [1.0, 2.0], "box": [1.0, 2.0]})
-    assert arrowroot_command("draw", f"{tmp_path}/a.root", "x", "box").stdout.startswith("x : box  2 filled")
+    place = f"{tmp_path}/a.root"
+    assert arrowroot_command("draw", place, "x", "box").stdout.startswith("x : box  2 filled")
+    words = ["x", "box", "p", "--profile", "--define", "p=x + 1"]
+    assert arrowroot_command("draw", place, *words).stdout.startswith("mean of p in bins of x : box  ")
+    done = arrowroot_command("draw", place, "box", "x > 1", "box", "e", check=False)
+    assert done.stderr.endswith(f": write arrowroot draw {place} box box --filter 'x > 1'\n")
+
+
+def test_a_word_that_begins_as_many_options_is_none(file, arrowroot_command):
+    done = arrowroot_command("draw", f"{file}:t", "x", "profp" * 40 + "!", check=False)
+    assert "options" not in done.stderr
+    assert "profp" in done.stderr
 
 
 def test_bins_with_their_ends_are_told_with_the_options(file, arrowroot_command):

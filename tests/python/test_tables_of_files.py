@@ -100,7 +100,7 @@ def test_a_table_is_written_again_whatever_belongs_to_it(layout):
 
 def test_a_table_with_references_of_root_is_replaced(tmp_path):
     root.run(trees_with_root.make_references, tmp_path, "refs.root", 0)
-    assert "ProcessID0" in ar.open("refs.root").keys()
+    assert "ProcessID0" in ar.open("refs.root")
     with pytest.raises(ar.InvalidRequestError, match="would lose 'refs': "):
         ar.write("refs.root:t", DATA)
     ar.write("refs.root:refs", DATA)

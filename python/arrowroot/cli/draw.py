@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import arrowroot
-from arrowroot import InvalidRequestError
+from arrowroot import FilterError, InvalidRequestError, NoSuchColumnError
 from arrowroot import _terminal as terminal
 from arrowroot._histograms.filling import refusal
 from arrowroot._histograms.wanted import coordinates, is_condition
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from arrowroot import Histogram
 
 _COORDINATES = ("x", "y")
-#: How TTree::Draw is told to draw: "colz", "hist", "e same".
-_LOOKS = (
-    r"(?i)(\s*(colz?|hist|same|goff|lego\d?|surf\d?|cont\d?|box\d?|text\d*|scat|candle\w*|violin|arr|prof\w?"
-    r"|norm|e\d?|p|l|c))+\s*"
+#: A word by which TTree::Draw is told to draw: "colz", "hist", "e1p".
+_LOOK = (
+    r"(?i)(colz?|hist|same|goff|lego\d?|surf\d?|cont\d?|box\d?|text\d*|scat|candle\w*|violin|arr|prof\w?"
+    r"|norm|e\d?|p|l|c){1,3}"
 )
 #: Bins of one dimension, and of each of two.
 _N_BINS = (50, 20)
@@ -83,11 +83,8 @@ def _refuse_order_of_root(options: argparse.Namespace) -> None:
         (text for text in behind[:1] if not text.strip() or (is_condition(text) and not options.profile)),
         None,
     )
-    looks = behind[0 if cut is None else 1 :]
-    if not all(re.fullmatch(_LOOKS, text) for text in looks):
-        looks = []
-    elif cut is None and len(looks) == 1 and looks[0] in _scan(options, None).column_names:
-        return
+    left = behind[0 if cut is None else 1 :]
+    looks = [text for text in left if _is_look(text) and not _is_known(options, text)]
     if cut is None and not looks:
         return
     words = list(options.words[1:])
@@ -106,6 +103,21 @@ def _refuse_order_of_root(options: argparse.Namespace) -> None:
     raise InvalidRequestError(
         f"draw: {'; '.join(said) or 'options have names'}: write {shlex.join(['arrowroot', 'draw', *words])}"
     )
+
+
+def _is_look(text: str) -> bool:
+    """Return whether a text tells TTree::Draw how to draw."""
+    words = text.split()
+    return bool(words) and all(re.fullmatch(_LOOK, word) for word in words)
+
+
+def _is_known(options: argparse.Namespace, text: str) -> bool:
+    """Return whether a text is an expression of the columns that there are."""
+    try:
+        _scan(options, [f"({text})"])
+    except (FilterError, NoSuchColumnError):
+        return False
+    return True
 
 
 def run(options: argparse.Namespace) -> int:
