@@ -87,6 +87,8 @@ def test_what_is_not_known_is_answered(file: Path) -> None:
         "to_parquet run7.root:Events all.parquet",
         "head run7.root:Events -c nMuon run -n 3",
         "skim -cnMuon run run7.root:Events all.root",
+        "skim run7.root:Events more.root:Events -c nMuon run all",
+        "skim run7.root:Events all.root -c nMuon run",
         "draw run7.root:Events nMuon nMuon>2 colz",
         "draw run7.root:Events nMuon:run nMuon>2 --filter run>1",
     ],

@@ -155,6 +155,14 @@ def test_an_output_that_is_there_is_replaced_by_force_alone(tmp_path):
     assert run_here("skim", "a.root:Events", "empty.root", "-c", "event", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.parametrize("inputs", [["a.root:Events", "c.root:Events"], ["a.root:Events", "[c].root:Events"]])
+@pytest.mark.usefixtures("tables")
+def test_the_word_behind_a_column_is_the_output_where_all_others_are_inputs(tmp_path, inputs):
+    assert run_here("skim", *inputs, "-c", "event", "out", cwd=tmp_path).returncode == 0
+    assert read(tmp_path / "out").column_names == ["event"]
+    assert read(tmp_path / "out").num_rows == 2100
+
+
 @pytest.mark.usefixtures("tables")
 def test_a_skim_that_goes_on_puts_all_its_outputs_in_their_places(tmp_path):
     """One that was killed while it did so has put the first of them there already."""

@@ -257,10 +257,11 @@ def _value_of(words: Sequence[str], name: str) -> tuple[str, list[str]]:
     return value or "".join(words[index + 1 : end]), [*words[:index], *words[end:]]
 
 
-def for_columns(words: Sequence[str], n_names: int, n_needed: int) -> str | None:
+def for_columns(words: Sequence[str], n_names: int, n_needed: int, files: Sequence[str] = ()) -> str | None:
     """Return the answer to names with blanks between them behind -c; None if there are none.
 
     words: what was typed. n_names, n_needed: how many of them are no options, and how many there must be.
+    files: those of them of which the last one is the output, where the others can be read.
     """
     options = ("-c", "--columns")
     for index, word in enumerate(words):
@@ -271,6 +272,9 @@ def for_columns(words: Sequence[str], n_names: int, n_needed: int) -> str | None
         end = begin
         while end < len(words) and _is_name(words[end]):
             end += 1
+        behind = [*words[begin:end]]
+        if behind and files[-len(behind) :] == behind and all(map(_is_input, files[: -len(behind)])):
+            end -= 1
         if end > begin and n_names - (end - begin) >= n_needed:
             import shlex
 
@@ -283,6 +287,12 @@ def for_columns(words: Sequence[str], n_names: int, n_needed: int) -> str | None
 
 def _is_name(word: str) -> bool:
     return bool(re.fullmatch(r"!?[A-Za-z_*][\w.*?\[\]]*", word)) and not looks_like_file(word)
+
+
+def _is_input(word: str) -> bool:
+    """Return whether a word may be a file that is read: it is there, or only those know who read it."""
+    file = split_url(word)[0]
+    return bool(re.search(r"^@|://|[*?\[]", file)) or os.path.exists(file)  # noqa: PTH110 - as above
 
 
 def _lines(table: dict[str, str], word: str) -> Iterator[str]:

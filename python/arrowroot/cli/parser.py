@@ -242,7 +242,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if isinstance(command := commands.get(words[0]), Parser):
         command.typed = words[1:]
     options, unknown = whole.parse_known_args(words)
-    if (split := for_columns(words, *_names_of(options, unknown))) is not None:
+    needs_output = options.command == "skim" and not options.output
+    files = [*options.files, *(word for word in unknown if not word.startswith("-"))] if needs_output else []
+    if (split := for_columns(words, *_names_of(options, unknown), files)) is not None:
         commands[options.command].exit(EXIT_USAGE, f"arrowroot: {without_secrets(split)}\n")
     if hasattr(options, "files") and not any(word.startswith("-") for word in unknown):
         # argparse takes the names before the first option alone.
