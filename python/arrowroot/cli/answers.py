@@ -239,12 +239,14 @@ def _with_output(command: str, words: Sequence[str], name: str) -> str | None:
 
 
 def _with_value(line: str, value: str) -> str:
-    """Return a line with the value that was typed in its place, if it has one."""
+    """Return a line with the value that was typed in its place, if it has one: each of several names in that of one."""
 
     def placed(found: re.Match[str]) -> str:
         import shlex
 
-        return shlex.quote(re.sub("N[A-Z]*", lambda name: value or name[0], found[1]))
+        values = value.split(",") if "NAMES" in found[1] else [value]
+        each = (re.sub("N[A-Z]*", lambda name, one=one: one or name[0], found[1]) for one in values)
+        return shlex.quote(",".join(each))
 
     return re.sub(r"{(.*?)}", placed, line)
 
