@@ -138,12 +138,13 @@ def test_texts_records_and_maps_are_refused_with_the_name_of_the_file(tmp_path, 
     [
         ("x>>h(10,0,100)", "x --bins 10 --range 0:100"),
         ("x + 1 >> +(10, 0, 1e2)", "'x + 1' --bins 10 --range 0:1e2"),
-        ("v:x>>h(10,0,100,5,0,20)", "v:x --bins 10 --range 0:100 --range 0:20"),
+        ("v:x>>h(10,-1,100,10,0,20)", "v:x --bins 10 --range=-1:100 --range 0:20"),
     ],
 )
 def test_bins_as_of_draw_are_told_with_the_line_to_write(file, arrowroot_command, text, line):
     done = arrowroot_command("draw", f"{file}:t", text, check=False)
-    assert f"write arrowroot draw {file}:t {line}\n" in done.stderr
+    assert f"bins and ranges are options: write arrowroot draw {file}:t {line}\n" in done.stderr
+    assert arrowroot_command("draw", f"{file}:t", *shlex.split(line)).returncode == 0
     assert arrowroot_command("draw", f"{file}:t", "int(x) >> (1)").returncode == 0
 
 
@@ -191,11 +192,17 @@ def test_a_word_that_begins_as_many_options_is_none(file, arrowroot_command):
 
 def test_bins_with_their_ends_are_told_with_the_options(file, arrowroot_command):
     for bins, line in (
-        ("50,0,100", "--bins 50 --range 0:100"),
-        ("(5, 0, 1, 9, -1, 1)", "--bins 5 --range 0:1 --range -1:1"),
+        ("50,-.5,100", ": write --bins 50 --range=-.5:100"),
+        ("(5, 0, 1, 5, -1, 1)", ": write --bins 5 --range 0:1 --range=-1:1"),
+        (
+            "5,0,1,9,0,1",
+            ", and one number of bins is that of both axes: write --bins 5 --range 0:1 --range 0:1",
+        ),
     ):
         done = arrowroot_command("draw", f"{file}:t", "x", "--bins", bins, check=False)
-        assert f"ends are an option of their own: write {line} (try" in done.stderr
+        assert f"ends are an option of their own{line} (try" in done.stderr
+        options = shlex.split(line.partition("write ")[2])
+        assert arrowroot_command("draw", f"{file}:t", "v:x", *options).returncode == 0
 
 
 @pytest.mark.parametrize(

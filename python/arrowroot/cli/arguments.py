@@ -12,7 +12,7 @@ from arrowroot._render import shown
 from arrowroot._sizes import LARGEST, parse_rate, parse_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 N = TypeVar("N", int, float)
 
@@ -52,6 +52,15 @@ def add_columns(command: argparse.ArgumentParser, what: str, *, single: bool = F
         metavar="NAMES",
         help=f"{what}: {names}",
     )
+
+
+def bins_and_ranges(numbers: Sequence[str]) -> tuple[str, str]:
+    """Return the options for bins and ends as histograms of ROOT have them, and what to say of their bins."""
+    # A value that begins with a minus is one behind = alone.
+    ends = zip(numbers[1::3], numbers[2::3], strict=False)
+    ranges = [f"--range{'=' if low.startswith('-') else ' '}{low}:{high}" for low, high in ends]
+    said = ", and one number of bins is that of both axes" if len(set(numbers[::3])) > 1 else ""
+    return " ".join([f"--bins {numbers[0]}", *ranges]), said
 
 
 def add_filter(command: argparse.ArgumentParser, what: str) -> None:

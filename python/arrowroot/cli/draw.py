@@ -17,7 +17,7 @@ from arrowroot._histograms.wanted import coordinates, is_condition
 from arrowroot._render import printable
 from arrowroot._storage.filesets import fileset
 from arrowroot.cli import art, destinations
-from arrowroot.cli.arguments import definitions_of
+from arrowroot.cli.arguments import bins_and_ranges, definitions_of
 from arrowroot.cli.failures import EXIT_DONE
 from arrowroot.cli.target import storage_options
 
@@ -70,9 +70,9 @@ def _refuse_named(url: str, text: str) -> None:
     if found is None:
         return
     numbers = [number.strip() for number in found[2].split(",")]
-    ends = [f"--range {low}:{high}" for low, high in zip(numbers[1::3], numbers[2::3], strict=False)]
-    line = " ".join(["arrowroot draw", url, shlex.quote(found[1]), f"--bins {numbers[0]}", *ends])
-    raise InvalidRequestError(f"draw: {text}: bins and ranges are options: write {line}")
+    bins, said = bins_and_ranges(numbers)
+    line = " ".join(["arrowroot draw", url, shlex.quote(found[1]), bins])
+    raise InvalidRequestError(f"draw: {text}: bins and ranges are options{said}: write {line}")
 
 
 def _refuse_order_of_root(options: argparse.Namespace) -> None:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from arrowroot.cli.arguments import Command, add_columns, add_define, add_filter, add_storage, positive
+from arrowroot.cli.arguments import (
+    Command,
+    add_columns,
+    add_define,
+    add_filter,
+    add_storage,
+    bins_and_ranges,
+    positive,
+)
 from arrowroot.cli.parser_write import add_checks, add_entries, add_force, add_rules, add_style
 
 _DRAW = """\
@@ -150,9 +158,8 @@ def _bins(text: str) -> int:
     """Return the number of bins; with their ends, as histograms of ROOT have them, the options to write."""
     numbers = [part.strip() for part in text.strip("()").split(",")]
     if len(numbers) in (3, 6):
-        ends = zip(numbers[1::3], numbers[2::3], strict=True)
-        line = " ".join([f"--bins {numbers[0]}", *(f"--range {low}:{high}" for low, high in ends)])
-        raise argparse.ArgumentTypeError(f"ends are an option of their own: write {line}")
+        line, said = bins_and_ranges(numbers)
+        raise argparse.ArgumentTypeError(f"ends are an option of their own{said}: write {line}")
     return positive(text)
 
 
