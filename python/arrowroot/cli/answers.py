@@ -68,6 +68,8 @@ _PICTURE = 'in Python plt.stairs(*ar.open("run7.root")["h_pt"].to_numpy()), then
 _DRAWN = "--plot FILE, a picture: .png, .svg or .pdf"
 #: How others ask for the number of entries.
 _COUNTS = ("count", "rowcount", "nrows", "entries", "nentries")
+#: The options of a condition.
+_CONDITIONS = ("--filter", "--cut", "--where", "--selection", "--select", "-s")
 #: The options of an output that others have, where ours has its place.
 _OUTPUT = ("-o", "--output", "--out")
 #: Options that mean something else to a command.
@@ -97,8 +99,8 @@ def for_command(word: str, rest: Sequence[str], commands: Iterable[str]) -> str:
         output, *inputs = files if len(files) > 2 else ["all.root", *files]
         return f"there is no command {word!r}: {merged(inputs, output)}"
     files = [one for one in rest if looks_like_file(one)]
-    if word in _COUNTS and len(rest) > len(files) == 1 and not rest[-1].startswith("-"):
-        counted = f"len({_in_python(files[0])}.entries_where({rest[-1]!r}))"
+    if word in _COUNTS and len(files) == 1 and (condition := _condition(rest[rest.index(files[0]) + 1 :])):
+        counted = f"len({_in_python(files[0])}.entries_where({condition!r}))"
         return f"there is no command {word!r}: write in Python {counted}"
     if word in ("diff", "cmp", "compare"):
         one, other = map(_in_python, [*files, "run7.root", "run8.root"][:2])
@@ -108,6 +110,18 @@ def for_command(word: str, rest: Sequence[str], commands: Iterable[str]) -> str:
     # Most words of three letters come near one.
     hint = near(word, [one for one in commands if len(word) > 3 or one[:2] == word[:2]])
     return f"there is no command {word!r}{hint or ': arrowroot --help lists them'}"
+
+
+def _condition(words: Sequence[str]) -> str | None:
+    """Return the condition among words behind a file: one that stands alone, or the value of an option for it."""
+    from arrowroot._histograms.wanted import is_condition
+
+    for before, word in zip(["", *words], words, strict=False):
+        option, equals, value = word.partition("=") if word.startswith("--") else (before, "", word)
+        is_value = bool(equals) or option.startswith("-")
+        if (not is_value or option in _CONDITIONS) and is_condition(value):
+            return value
+    return None
 
 
 def _in_python(file: str) -> str:
