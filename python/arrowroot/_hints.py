@@ -229,7 +229,9 @@ _TO_READ = {
     "step_size stepsize chunksize chunk_size ": 'target="256 MB"',
     "expressions branches branch usecols names keys": 'columns=["x", "y"]',
     "filter_typename filter_branch": 'columns=lambda name: name.startswith("x")',
-    "num_workers executor decompression_executor interpretation_executor nthreads threads": "n_threads=2",
+    "num_workers workers max_workers executor decompression_executor interpretation_executor nthreads threads": (
+        "n_threads=2"
+    ),
     "array_cache object_cache": 'memory_budget="512 MB"',
     "how": _ZIPPED,
     "library": "tree.to_pandas()  # or to_numpy, to_awkward, to_arrow, to_polars",
@@ -435,6 +437,8 @@ def _with_values(line: str, name: str, given: Mapping[str, Any]) -> str:
     if line.startswith("entries="):
         return _entries_line(given) or line
     argument = line.partition("=")[0]
+    if argument == "n_threads" and isinstance(value, int) and value >= 0 and not isinstance(value, bool):
+        return f"{argument}={shown(value)}"
     if argument == "columns" and isinstance(value, str):
         value = [value]
     is_kept = (argument == "filter" and isinstance(value, str)) or (
@@ -456,6 +460,8 @@ def _entries_line(given: Mapping[str, Any]) -> str | None:
     start, stop = ends.get("start"), ends.get("stop")
     if "number" in ends:
         stop = (start or 0) + ends["number"]
+        if start is not None and start < 0 <= stop:
+            stop = None  # to the end, which is no number that counts from there
     if start is None and stop is None:
         return None
     return f"entries=slice({shown(start or 0)}, {shown(stop)})"

@@ -148,6 +148,9 @@ ITEMS = np.concatenate(LISTS)
         ("tree.to_numpy(skiprows=2, nrows=3)", [2, 3, 4]),
         ("tree.to_numpy(nrows=3, skiprows=2)", [2, 3, 4]),
         ("tree.to_numpy(limit=3)", [0, 1, 2]),
+        ("tree.to_numpy(entry_start=-3, nrows=3)", [7, 8, 9]),
+        ("tree.to_numpy(entry_start=-3, nrows=5)", [7, 8, 9]),
+        ("tree.to_numpy(entry_start=-3, nrows=2)", [7, 8]),
         ("tree.to_numpy(entry_start='a')", [5, 6, 7, 8, 9]),  # an example
         ("tree.to_numpy(entry_start=10**5000, entry_stop=3)", None),
         ("tree[10**5000]", None),
