@@ -270,6 +270,16 @@ def test_a_member_of_a_column_is_a_column_wherever_columns_are_named(
     for name in ("jets.ptt", "jts.pt", "x.pt"):
         with pytest.raises(ar.NoSuchColumnError, match=f"no branch '{name}'"):
             tree.to_arrow(["x", name])
+    everything = {"jets.pt": [[1.0], []], "jets.eta": [[2.0], []], "x": [1.0, 2.0]}
+    assert tree.to_arrow(["jets.*", "x"]).to_pydict() == everything
+    assert tree.to_arrow("one.p?").to_pydict() == {"one.pt": [3.0, 4.0]}
+    ar.skim(
+        tmp_path / "m.root", tmp_path / "s.root", columns=["jets.*", "x", "d*"], define={"double": "2 * x"}
+    )
+    assert ar.open(tmp_path / "s.root")["t"].to_arrow().to_pydict() == {**everything, "double": [2.0, 4.0]}
+    for name in ("jets.q*", "x.*"):
+        with pytest.raises(ar.NoSuchColumnError, match=f"no branch matches '{re.escape(name)}'"):
+            tree.to_arrow(["x", name])
     with pytest.raises(ar.FilterError, match="no member 'ptt', only pt, eta"):
         tree.to_arrow("2*jets.ptt")
     if layout == "ttree":

@@ -13,7 +13,9 @@ from arrowroot._hints import for_column
 from arrowroot._select.columns import NOT, Lookup, name_filter, without_mark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
 
     from arrowroot._expressions.scope import Scope
     from arrowroot._passes.computed import NeededWhere
@@ -57,6 +59,11 @@ class Outputs(NamedTuple):
     def stored(self, choice: Choice) -> Choice | None:
         """Return the part of a choice that is of columns which are read; None if there is none."""
         left = [text for text in choice.columns or () if self.columns.get(text) is None]
+        if self.scope is not None:
+            # A glob may be of columns alone that are computed.
+            computed = [name for name, one in self.columns.items() if one is not None]
+            lookup = Lookup(self.scope.candidates, left)
+            left = [text for text in left if lookup.meant(text) or not fnmatch.filter(computed, text)]
         return choice._replace(columns=left or None) if left or not choice.columns else None
 
 
@@ -179,6 +186,10 @@ class _Named:
         is_more = bool(_COMPUTED.search(text))
         words = re.findall(r"[^\W\d][\w.]*", text) if is_more or "." in text else []
         try:
+            if members := self._members(text):
+                return {
+                    name: self._scope.checked(Expression(name, self._scope, "columns")) for name in members
+                }
             expression = Expression(text, self._scope, "columns")
             return {text: self._scope.checked(expression)} if words or text.startswith("(") else {}
         except (FilterError, NoSuchColumnError):
@@ -188,10 +199,42 @@ class _Named:
             known = {
                 word for word in words if is_more and (is_column(word) or is_column(word.partition(".")[0]))
             }
-            # A text in parentheses is one, and no pattern.
-            if (known and not for_column(text, known)) or (text.startswith("(") and text.endswith(")")):
+            # Nor are globs, in which an operand is missing. A text in parentheses is one, and no pattern.
+            is_glob = re.search(r"\.[*?]|[*?]$", text) and not re.search(r"[^\w.*?]", text)
+            if (known and not is_glob and not for_column(text, known)) or (
+                text.startswith("(") and text.endswith(")")
+            ):
                 raise
             return {}
+
+    def _members(self, text: str) -> list[str]:
+        """Return the members of a column of records that a glob with its name matches, the outermost ones.
+
+        Fields of RNTuples list theirs as columns; records in trees have them by their types alone.
+
+        Raises: FilterError for a column that cannot be read.
+        """
+        before, *glob = re.split(r"[*?\[]", text, maxsplit=1)
+        column = before.rpartition(".")[0]
+        while column and not self._scope.is_column(column):
+            column = column.rpartition(".")[0]
+        if not column or not glob:
+            return []
+        import pyarrow as pa
+
+        accepts = re.compile(fnmatch.translate(text)).match
+
+        def matched(name: str, kind: pa.DataType) -> Iterator[str]:
+            while hasattr(kind, "value_type"):
+                kind = kind.value_type
+            for field in kind if pa.types.is_struct(kind) else ():
+                member = f"{name}.{field.name}"
+                if accepts(member):
+                    yield member
+                else:
+                    yield from matched(member, field.type)
+
+        return [*matched(column, self._scope.type_of(Expression(column, self._scope, "columns")))]
 
     def in_order(self, paths: list[str]) -> dict[str, Expression | None]:
         """Return what is computed, and the paths of what is read, in the order of the texts."""
