@@ -169,6 +169,7 @@ def test_a_skim_that_goes_on_puts_all_its_outputs_in_their_places(tmp_path):
     words = [
         "skim",
         "a.root:Events",
+        "c.root:Events",
         "--output",
         "o.root",
         "--output",
@@ -177,11 +178,29 @@ def test_a_skim_that_goes_on_puts_all_its_outputs_in_their_places(tmp_path):
         "--carry",
         "none",
     ]
-    (tmp_path / "o.root.parts").mkdir()
+    whole = (tmp_path / "c.root").read_bytes()
+    (tmp_path / "c.root").write_bytes(whole[:1000])
+    assert run_here(*words, cwd=tmp_path).returncode == 1
+    (tmp_path / "c.root").write_bytes(whole)
     (tmp_path / "o.root").write_bytes(b"of this skim")
+    assert run_here(*words, "--filter", "nMuon > 1", cwd=tmp_path).returncode == 2
     assert run_here(*words, cwd=tmp_path).returncode == 0
-    assert read(tmp_path / "o.root").num_rows == read(tmp_path / "p.root").num_rows == 1200
+    assert read(tmp_path / "o.root").num_rows == read(tmp_path / "p.root").num_rows == 2100
     assert run_here(*words, cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_directory_of_parts_without_one_of_the_skim_replaces_nothing(tmp_path):
+    directory = tmp_path / "c.root.parts"
+    directory.mkdir()
+    before = (tmp_path / "c.root").read_bytes()
+    for name in ("", "mine.txt", "0123.part"):
+        if name:
+            (directory / name).write_bytes(b"of somebody")
+        done = run_here("skim", "a.root:Events", "c.root", "--resume", cwd=tmp_path)
+        assert done.returncode == 2
+        assert "write --force" in done.stderr
+        assert (tmp_path / "c.root").read_bytes() == before
 
 
 @pytest.mark.parametrize(

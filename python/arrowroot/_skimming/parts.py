@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from arrowroot._skimming.inputs import OpenInput
     from arrowroot._skimming.request import Request
     from arrowroot._skimming.tables import InputTable
     from arrowroot._skimming.whole import Span
@@ -61,7 +62,7 @@ class Parts:
         Raises: what reading the input raises; OSError if a part cannot be written.
         """
         tables = reading.tables
-        path = self._path(reading)
+        path = self._path(reading.given)
         batches = _taken(path, reading, tables)
         if batches is None:
             self.make(reading)
@@ -70,13 +71,13 @@ class Parts:
             raise StorageError(f"{path}: a part of the skim, which is not what was written")
         return _read(path, tables, batches)
 
-    def has(self, reading: Reading) -> bool:
+    def has(self, given: OpenInput) -> bool:
         """Return whether the part of an input is there."""
-        return _described(self._path(reading)) is not None
+        return _described(self._path(given)) is not None
 
     def make(self, reading: Reading) -> None:
         """Read an input to its end, and put its part in its place when that is whole."""
-        path, tables = self._path(reading), reading.tables
+        path, tables = self._path(reading.given), reading.tables
         batches: list[_StoredBatch] = []
         columns: dict[str, list[str]] = {}
         beside = path.with_suffix(f".{token_hex(4)}{_NEW}")
@@ -114,8 +115,7 @@ class Parts:
             for path in self.directory.glob(f"*{suffix}"):
                 path.unlink(missing_ok=True)
 
-    def _path(self, reading: Reading) -> Path:
-        given = reading.given
+    def _path(self, given: OpenInput) -> Path:
         changed_ns = None if given.status is None else given.status[-1]
         file = given.file
         named = [place_of(given.url), given.main, file.size_bytes, file.uuid, changed_ns, self._wanted]
@@ -184,7 +184,7 @@ def make_part(directory: Path, request: Request, file: tuple[str, str | None], m
     ((_, give),) = opened([file], request.storage, main=main)
     try:
         reading = Reading(request, give(), main, lambda _: None)
-        if not parts.has(reading):
+        if not parts.has(reading.given):
             parts.make(reading)
     except OF_INPUTS:
         return

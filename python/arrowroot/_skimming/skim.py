@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -210,6 +210,20 @@ def skimmed(
 def parts_of(request: Request) -> Path:
     """Return the directory in which a skim that can go on keeps its parts."""
     return Path(f"{request.outputs[0][0]}.parts")
+
+
+def is_begun(request: Request) -> bool:
+    """Return whether the same skim has kept what is wanted of an input."""
+    directory = parts_of(request)
+    if not directory.is_dir():
+        return False
+    request, _ = with_columns_of_all(request)
+    parts = Parts(directory, request)
+    for _, give in opened(request.files, request.storage, needs_tree=request.is_of_one_tree):
+        with suppress(*OF_INPUTS):  # it is told when it is read
+            if parts.has(give()):
+                return True
+    return False
 
 
 class _Skim:

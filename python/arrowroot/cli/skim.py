@@ -19,7 +19,7 @@ from arrowroot._render import printable, without_secrets
 from arrowroot._sizes import counted, format_bytes, format_count, format_seconds, parse_digits
 from arrowroot._skimming.planning import plans_of
 from arrowroot._skimming.request import request_of
-from arrowroot._skimming.skim import parts_of, skimmed
+from arrowroot._skimming.skim import is_begun, skimmed
 from arrowroot.cli import destinations, writing_report
 from arrowroot.cli.arguments import definitions_of
 from arrowroot.cli.convert import check_verifiable
@@ -84,8 +84,8 @@ def _check_replaced(options: argparse.Namespace, request: Request) -> None:
         inputs = shlex.join(options.files)
         hint = f"; the last file is the output: arrowroot skim {inputs} OUT skims all of them"
     # Killed in its last moments, it has put some outputs in their places already.
-    goes_on = options.resume and parts_of(request).is_dir()
-    check_replaced(outputs, is_forced=options.force or goes_on, hint=hint)
+    is_forced = options.force or (options.resume and is_begun(request))
+    check_replaced(outputs, is_forced=is_forced, hint=hint)
 
 
 def _given(
