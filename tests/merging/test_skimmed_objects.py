@@ -93,8 +93,11 @@ def test_rules_that_no_object_has_and_trees_that_are_objects_elsewhere_are_an_er
         ar.skim(paths[0], tmp_path / "out.root", "t", rules={"g_*": "first"})
     with pytest.raises(ar.InvalidRequestError, match='no rule "frist"'):
         ar.skim(paths[0], tmp_path / "out.root", "t", rules={"h": "frist"})
-    with pytest.raises(ar.InvalidRequestError, match="rules: expected rules by patterns"):
-        ar.skim(paths[0], tmp_path / "out.root", "t", rules=["h"])
+    for wrong in (["h"], {1: "first"}, {"h": None}, "h"):
+        with pytest.raises(ar.InvalidRequestError, match="rules: expected rules by patterns"):
+            ar.skim(paths[0], tmp_path / "out.root", "t", rules=wrong)
+        with pytest.raises(ar.InvalidRequestError, match="rules: expected rules by patterns"):
+            ar.merge(tmp_path / "out.root", paths, rules=wrong)
     for order in (paths, paths[::-1]):
         with pytest.raises(
             ar.SchemaMismatchError, match="'both' is a tree, and another object in some inputs"

@@ -13,6 +13,7 @@ from arrowroot._merging.inputs import listed, opened, openings, refuse_output
 from arrowroot._merging.outputs import MergedFile, SameColumns, path_of_part
 from arrowroot._progress import LONG_S, Progress
 from arrowroot._render import without_secrets
+from arrowroot._saving.rules import checked_rules
 from arrowroot._sizes import parse_size
 from arrowroot._storage.config import StorageOptions
 from arrowroot._writing.location import path_of_root
@@ -150,7 +151,7 @@ def merge(
     """
     settings = (
         columns,
-        rules or {},
+        checked_rules(rules),
         on_bad_input,
         max_size,
         open_files,

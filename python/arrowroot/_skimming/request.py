@@ -11,6 +11,7 @@ from arrowroot._errors import InvalidRequestError
 from arrowroot._layout.settings import BUFFERS
 from arrowroot._options import BATCH_SIZE, Options
 from arrowroot._render import shown
+from arrowroot._saving.rules import checked_rules
 from arrowroot._select.events import EventList
 from arrowroot._select.lumi import LumiMask
 from arrowroot._sizes import checked_count, parse_size
@@ -127,7 +128,7 @@ def request_of(inputs: Any, given: Mapping[str, Any], storage: Mapping[str, Any]
         given.get("weight"),
         NANOAOD_SUMS if sums is None else list(sums),
         Rule(given.get("carry", True)),
-        _rules_of(given.get("rules")),
+        checked_rules(given.get("rules")),
         Differing.of({"missing": given.get("missing", "raise"), "promote": given.get("promote", False)}),
         on_bad_input == "skip",
         Options.of({"n_threads": n_threads, "batch_size": given.get("batch_size", BATCH_SIZE)}),
@@ -154,15 +155,6 @@ def _entries_of(entries: Any, n_files: int) -> slice | range | None:
     if n_files > 1:
         raise InvalidRequestError(f"entries: they are those of one input, and there are {n_files}")
     return entries
-
-
-def _rules_of(rules: Any) -> dict[str, str]:
-    """Return rules of objects. Raises: InvalidRequestError for what is none."""
-    if rules is not None and not (
-        hasattr(rules, "items") and all(isinstance(one, str) for one in rules.values())
-    ):
-        raise InvalidRequestError(f'rules: expected rules by patterns, {{"h_*": "add"}}, got {shown(rules)}')
-    return {} if rules is None else dict(rules)
 
 
 def _named(cuts: Mapping[str, FilterLike] | None) -> list[tuple[str, FilterLike]]:
