@@ -179,13 +179,19 @@ class Histogram(WithContent, Named):
 
         axis: its number, or "x", "y" or "z".
 
-            >>> hist.mean(), hist.std()
-            (25.0, 12.5)
+            >>> hist.mean()
+            25.0
         """
         return self._sums_along(axis).mean
 
     def std(self, axis: int | str = 0) -> float:
-        """Return the standard deviation along an axis, as ROOT's ``GetStdDev``; ``axis``: as for :meth:`mean`."""
+        """Return the standard deviation along an axis, as ROOT's ``GetStdDev``.
+
+        axis: as for :meth:`mean`.
+
+            >>> hist.std()
+            12.5
+        """
         return self._sums_along(axis).std
 
     def _sums_along(self, axis: int | str) -> Sums:
