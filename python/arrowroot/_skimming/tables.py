@@ -227,7 +227,6 @@ class InputTable(NamedTuple):
                 raise SchemaMismatchError(
                     f"{where}: column {name!r} is {here[name]}, but {kind} in {where_first}; {_advice(name)}"
                 )
-        self._check_precision(first)
         fields = {field.name: field for field in self.schema}
         for field in first.schema:
             if has_more_nulls(fields[field.name], field):
@@ -248,7 +247,7 @@ class InputTable(NamedTuple):
                     f"{where}: attribute set {name!r} has other values than in {where_first}"
                 )
 
-    def _check_precision(self, first: InputTable) -> None:
+    def check_precision(self, first: InputTable) -> None:
         """Raise SchemaMismatchError if numbers would lose bits that the first input has not."""
         here = _types_in(self.schema)
         for path, text in _types_in(first.schema).items():
@@ -328,6 +327,9 @@ def table_of(
     # Files without events often have fewer columns.
     if first is not None and tree.num_entries:
         table.check_like(first)
+        # Numbers that differ are stored with all bits.
+        if of_all is None:
+            table.check_precision(first)
     return table
 
 
