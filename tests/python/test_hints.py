@@ -280,7 +280,8 @@ def test_a_member_of_a_column_is_a_column_wherever_columns_are_named(
     for name in ("jets.q*", "x.*"):
         with pytest.raises(ar.NoSuchColumnError, match=f"no branch matches '{re.escape(name)}'"):
             tree.to_arrow(["x", name])
-    with pytest.raises(ar.FilterError, match="no member 'ptt', only pt, eta"):
+    # Old versions of pyarrow sort the members.
+    with pytest.raises(ar.FilterError, match=r"no member 'ptt', only (pt, eta|eta, pt)"):
         tree.to_arrow("2*jets.ptt")
     if layout == "ttree":
         line = line_for("tree['jets.pt']", names | {"tree": tree})
