@@ -444,7 +444,7 @@ def _with_values(line: str, name: str, given: Mapping[str, Any]) -> str:
     is_kept = (argument == "filter" and isinstance(value, str)) or (
         argument == "columns" and isinstance(value, list) and all(isinstance(one, str) for one in value)
     )
-    # What is shown may be cut.
+    # Long values are shown cut.
     return f"{argument}={value!r}" if is_kept and shown(value) == repr(value) else line
 
 

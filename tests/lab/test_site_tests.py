@@ -190,7 +190,7 @@ def columns(told):
 def test_many_cases_are_told_by_workload_or_campaign_and_of_more_the_worst_have_a_column():
     hub = hubs.Hub(sites=("A", "B"), storages=("root",))
     figures = [one for one in hub.figures() if one.case == "all"]
-    # What all have in common is no part of a name.
+    # Names leave out the part that all have in common.
     told, _ = all_sites(renamed(figures, 8, 1, 1))
     assert columns(told) == [f"{at} MB" for at in range(8)]
     assert columns(all_sites(renamed(figures, 9, 3, 2))[0]) == ["w0", "w1", "w2"]

@@ -1,4 +1,4 @@
-"""What ROOT finds in a large file: run in ROOT's process."""
+"""Objects that ROOT finds in a large file: run in ROOT's process."""
 
 from __future__ import annotations
 

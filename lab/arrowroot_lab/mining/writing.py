@@ -159,7 +159,7 @@ def _cells(table: ResultTable) -> list[list[str]]:
 
 
 def _title_width(title: str, form: str) -> int:
-    """What a title needs in its widest line."""
+    """The width of the widest line of a title."""
     if form != "cell":
         return len(title)
     return max(map(len, textwrap.wrap(title, _LEAST) or [""]))

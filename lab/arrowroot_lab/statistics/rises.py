@@ -233,7 +233,7 @@ class _Judge:
 
 
 def _least_of_level(height: float, noise: float) -> float:
-    """What a round of a level has at least: one that is below was slow by chance, and comes before it."""
+    """The least value of a round of a level: a round below it was slow by chance, and comes before the level."""
     return max(height / 2, height - _BELOW * noise)
 
 

@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
     @property
     def told(self) -> str:
-        """What is to be said of it but for its name."""
+        """The text of its cell, without its name."""
         failed = f", {self.n_failed} failed" if self.n_failed else ""
         return ("silent" if self.is_silent else self.level.told) + failed
 
@@ -210,7 +210,7 @@ def _site_test(
     alone: dict[str, set[int]] = defaultdict(set)
     for one in history.rises:
         members = {*one.rise.members} & {*rows}
-        # What most of a storage shares is told by that.
+        # The storage tells for most of its cases.
         is_told = all(2 * len(members & {*own}) > len(own) for own in by_storage.values() if members & {*own})
         if one.is_open and members and not is_told:
             name = one.group.name if one.group.kind == "series" else f"{one.group.kind} {one.group.name}"
@@ -236,7 +236,7 @@ def _part(
 
 
 def _worst_first(parts: Sequence[Part]) -> tuple[Part, ...]:
-    # What fails or is silent has no level that says so.
+    # No level says that a case fails or is silent.
     return tuple(
         sorted(
             parts,

@@ -179,7 +179,7 @@ class TreeColumn:
 
     @property
     def _hints(self) -> str | None:
-        """Whose lines are told for what it lacks; None: those of its class, also where its type is not known."""
+        """The kind whose lines answer for what it lacks; None: its class, also where its type is not known."""
         from arrowroot._hints import LISTS
 
         try:

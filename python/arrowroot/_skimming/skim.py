@@ -352,7 +352,7 @@ class _Skim:
         self._outputs.end_input()
         for annotation in reading.annotations():
             self._outputs.annotate(annotation)
-        # Of an input that may be left out objects are read behind all entries.
+        # Objects of an input that may be left out are read behind all its entries.
         given.check_unchanged()
         self._left_out |= dict.fromkeys(reading.left_out)
         self._without_columns |= dict.fromkeys(reading.without_columns)

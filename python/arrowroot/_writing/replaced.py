@@ -1,4 +1,4 @@
-"""What a file that is there would lose if one with a single table took its place."""
+"""Objects that a file would lose if one with a single table took its place."""
 
 from __future__ import annotations
 

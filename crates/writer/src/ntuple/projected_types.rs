@@ -19,7 +19,7 @@ const NUMBERED: [&str; 2] = ["std::pair<", "std::tuple<"];
 /// `takes_all`: it may be one that only some values of its representation are of: a set, or a value or none.
 ///
 /// # Errors
-/// What is wrong with it, and the types that the field may have. It is then of the type that it was of.
+/// A sentence on the fault, with the types that the field may have. The field keeps its type then.
 pub(super) fn set(schema: &mut Schema, id: FieldId, text: &str, takes_all: bool) -> Result<(), String> {
     let wanted = FieldType::parse(text)?;
     let mut found = FieldTypes { schema, takes_all, types: Vec::new() };
