@@ -109,6 +109,14 @@ def test_settings_by_column_are_in_the_file(tmp_path, layout):
     assert tree.clusters == [0, 4000, 8000, 12000, 16000, 20000]
 
 
+@pytest.mark.parametrize(
+    ("given", "told"), [("zstd:5", "zstd 5"), ("none", "none"), ({"*": "lz4"}, "zlib 1")]
+)
+def test_a_file_tells_the_codec_that_was_asked_for(tmp_path, given, told):
+    ar.write(f"{tmp_path}/out.root:Events", {"x": [1, 2]}, compression=given)
+    assert ar.open(tmp_path / "out.root").compression == told
+
+
 @layouts
 def test_a_cluster_is_as_large_as_was_asked_for_or_fits_the_buffers(tmp_path, layout):
     data = {"x": np.arange(12_500_000, dtype=np.float64)}  # 100 MB
