@@ -84,7 +84,7 @@ def test_the_line_that_answers_what_root_calls_it_gives_what_root_does(
                 continue  # a difference of large squares
             with pytest.raises(ar.NoSuchAttributeError) as raised:
                 eval(f"hist.{call}", {"hist": file[name]})  # noqa: S307 - of this test
-            line = str(raised.value).partition(": write ")[2].replace("[2]", "[0]")
+            line = str(raised.value).partition(": write ")[2].replace("[2]", "[1]")
             found = eval(line, {"hist": file[name], "np": np})  # noqa: S307 - of this package
             assert found == pytest.approx(value, rel=1e-5, abs=1e-6), (name, line)
             n_asked += 1
