@@ -36,6 +36,10 @@ fuzz_target!(|data: &[u8]| {
     let (known, is_known) = known.expect("it was read before");
     assert!(is_known && known.branches == tree.branches && known.leaves == tree.leaves);
     written_again(&tree, object_data, class, usize::from(key_bytes), &infos);
+    let mut kept = tree.clone();
+    let ids = kept.keep(&[BranchId(u32::from(flags) >> 4), BranchId(0)]);
+    assert!(ids.len() == tree.branches.len() && ids.iter().flatten().count() == kept.branches.len());
+    written_again(&kept, object_data, class, usize::from(key_bytes), &infos);
     for (index, branch) in tree.branches.iter().enumerate().take(200) {
         if let Ok(baskets) = branch.baskets(object_data) {
             assert!(baskets.len() <= branch.n_baskets());

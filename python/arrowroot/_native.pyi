@@ -146,6 +146,8 @@ class Table:
     def column_names(self) -> list[str]: ...  # paths of all branches that are no groups, readable or not
     def branches(self) -> list[Branch]: ...  # all, depth first, groups too
     def branch(self, name: str) -> Branch: ...
+    def pick_fault(self, branches: list[str]) -> str | None:
+        """Return why entries of branches cannot be copied as their bytes are; "" if that makes no difference."""
     def digest(
         self,
     ) -> tuple[Types, int, int]: ...  # of all that can be read; columns and groups; baskets or pages
@@ -460,13 +462,30 @@ class Merger:
         Raises: an exception with the attribute ``is_of_input`` if the others can be merged without it.
         """
 
+    def add_picked(
+        self,
+        file: File,
+        paths: set[str],
+        picks: Sequence[tuple[Table, str, Sequence[str], npt.NDArray[np.uint64]]],
+        tried: Sequence[tuple[Table, str, Sequence[str], npt.NDArray[np.uint64]]],
+    ) -> None:
+        """Add what has one of some paths, and entries of trees as their bytes are.
+
+        ``picks``: each a tree, its path in the output, paths of its branches, and runs of its entries: the first of
+        each run and the one after its last. ``tried``: such that are read before anything is added.
+
+        Raises: as :meth:`add`, with ``is_of_input`` only if nothing was added.
+        """
+
     def rule_of(self, path: str) -> str | None:
         """Return the rule for objects of a path, if one was given."""
 
     def finish(self) -> dict[str, Any]:
-        """Write what the output lacks but its end; return ``n_inputs``, ``objects``, ``unused_rules``.
+        """Write what the output lacks but its end; return ``n_inputs``, ``objects``, ``picked``, ``unused_rules``.
 
-        An object is told by path, class, rule, inputs, entries, pieces, small ones, those if put together, and notes.
+        An object is told by path, class, rule, inputs, entries, pieces, small ones, those if put together, and notes; a
+        tree whose entries were picked by path, entries, clusters and bytes that were copied packed and that were put
+        together, and notes.
         """
 
 @final

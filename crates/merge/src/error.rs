@@ -41,6 +41,9 @@ pub enum Error {
         /// Why not, and what can be done.
         what: String,
     },
+    /// An input could not be read once some of it was written: the output can only be given up.
+    #[error(transparent)]
+    Spoilt(Box<Error>),
     /// Rules or settings that make no sense.
     #[error("{what}")]
     InvalidRequest {
@@ -52,6 +55,7 @@ pub enum Error {
 impl Error {
     /// True if an input is at fault, so that the others can be merged without it.
     pub fn is_of_input(&self) -> bool {
-        !matches!(self, Error::Write(_) | Error::InvalidRequest { .. } | Error::Read(arrowroot::Error::Cancelled))
+        let is_cancelled = matches!(self, Error::Read(arrowroot::Error::Cancelled));
+        !is_cancelled && !matches!(self, Error::Write(_) | Error::Spoilt(_) | Error::InvalidRequest { .. })
     }
 }

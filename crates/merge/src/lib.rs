@@ -29,3 +29,4 @@ pub use merging::{Columns, Merged, Merging, Output, Worker};
 pub use packed::Packed;
 pub use rules::{Rule, Rules};
 pub use span::PackedSpan;
+pub use trees::{Pick, Picked};

@@ -140,6 +140,18 @@ impl Names {
         }
     }
 
+    /// Those of an object of a class that gets a path.
+    pub(crate) fn at(path: &str, class_name: &str) -> Names {
+        let (directory, name) =
+            path.rsplit_once('/').map_or(("", path), |(_, name)| path.split_at(path.len() - name.len()));
+        Names {
+            path: path.to_owned(),
+            directory: directory.to_owned(),
+            name: name.to_owned(),
+            class_name: class_name.to_owned(),
+        }
+    }
+
     /// Its directory in the output, made if it is not there.
     pub(crate) fn directory_in(&self, output: &Output) -> Result<DirectoryId> {
         Ok(output.file.directory(&self.directory)?)

@@ -167,9 +167,19 @@ pub(crate) fn writing_to_python(error: arrowroot_writer::Error) -> PyErr {
 
 /// The exception of an error of merging. That of an input has the attribute `is_of_input`.
 pub(crate) fn merging_to_python(error: arrowroot_merge::Error) -> PyErr {
-    use arrowroot_merge::Error;
     let is_of_input = error.is_of_input();
-    let raised = match error {
+    let raised = exception_of_merging(error);
+    if is_of_input {
+        // An exception without it stops the merging all the same.
+        let _ = Python::attach(|py| raised.value(py).setattr("is_of_input", true));
+    }
+    raised
+}
+
+fn exception_of_merging(error: arrowroot_merge::Error) -> PyErr {
+    use arrowroot_merge::Error;
+    match error {
+        Error::Spoilt(error) => exception_of_merging(*error),
         Error::Read(error) => to_python(error),
         Error::Write(error) => writing_to_python(error),
         Error::Mismatch { .. } => Python::attach(|py| mismatch(py, error.to_string()).unwrap_or_else(|error| error)),
@@ -181,12 +191,7 @@ pub(crate) fn merging_to_python(error: arrowroot_merge::Error) -> PyErr {
             };
             raised(py, exception, error.to_string())
         }),
-    };
-    if is_of_input {
-        // An exception without it stops the merging all the same.
-        let _ = Python::attach(|py| raised.value(py).setattr("is_of_input", true));
     }
-    raised
 }
 
 /// The exception of files that do not fit together, which is made in Python.

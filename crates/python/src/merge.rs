@@ -3,14 +3,19 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrowroot_merge::{Columns, Error, Merger, Report, Rule, Rules, Settings};
+use arrowroot_merge::{Columns, Error, Merger, Pick, Picked, Report, Rule, Rules, Settings};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::errors::{invalid, merging_to_python};
 use crate::file::PyFile;
 use crate::patience::patiently;
+use crate::table::PyTable;
 use crate::writer::PyFileWriter;
+
+/// A tree, its path in the output, paths of its branches, and runs of its entries: the first of each and the one after its last.
+type PyPick<'py> = (PyRef<'py, PyTable>, String, Vec<String>, PyReadonlyArray1<'py, u64>);
 
 /// Merges files that are added one after another into one that is being written.
 #[pyclass(name = "Merger", module = "arrowroot._native", frozen)]
@@ -60,6 +65,23 @@ impl PyMerger {
         })
     }
 
+    /// Adds what has one of some paths, and entries of trees as their bytes are.
+    fn add_picked(
+        &self,
+        py: Python<'_>,
+        file: &PyFile,
+        paths: HashSet<String>,
+        picks: Vec<PyPick<'_>>,
+        tried: Vec<PyPick<'_>>,
+    ) -> PyResult<()> {
+        let file = file.file().clone();
+        let (picks, tried) = (picks_of(picks)?, picks_of(tried)?);
+        self.patiently(py, move |merger| {
+            let merger = merger.as_mut().ok_or_else(finished)?;
+            merger.add_picked(&file, &paths.into_iter().collect(), &picks, &tried)
+        })
+    }
+
     /// The name of the rule for objects of a path, if one was given.
     fn rule_of(&self, py: Python<'_>, path: String) -> PyResult<Option<&'static str>> {
         self.patiently(py, move |merger| {
@@ -87,6 +109,14 @@ impl PyMerger {
     }
 }
 
+fn picks_of(picks: Vec<PyPick<'_>>) -> PyResult<Vec<Pick>> {
+    let pick = |(table, path, branches, runs): PyPick<'_>| {
+        let entries = runs.as_slice()?.as_chunks::<2>().0.iter().map(|[start, end]| *start..*end).collect();
+        Ok(Pick { table: table.shared(), path, branches, entries })
+    };
+    picks.into_iter().map(pick).collect()
+}
+
 fn finished() -> Error {
     Error::InvalidRequest { what: "the merging is finished".to_owned() }
 }
@@ -112,6 +142,11 @@ fn report_as_dict(py: Python<'_>, report: Report) -> PyResult<Bound<'_, PyDict>>
     let told = PyDict::new(py);
     told.set_item("n_inputs", report.n_inputs)?;
     told.set_item("objects", objects)?;
+    let picked = PyList::empty(py);
+    for Picked { merged, packed, made } in report.picked {
+        picked.append((merged.path, merged.n_entries, packed, made, merged.notes))?;
+    }
+    told.set_item("picked", picked)?;
     told.set_item("unused_rules", report.unused_rules)?;
     Ok(told)
 }

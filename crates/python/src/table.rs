@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrowroot::format::tree::BasketRule;
 use arrowroot::{ColumnTypes, Entries, Opened, Order, Request, Sizes, Table, TextForm};
+use arrowroot_merge::Pick;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
@@ -160,6 +161,11 @@ impl PyTable {
 
     fn branches(&self, py: Python<'_>) -> PyResult<Vec<PyBranch>> {
         without_lock(py, || self.table.columns().into_iter().map(|id| PyBranch::new(&self.table, id)).collect())
+    }
+
+    /// Why entries of some branches cannot be copied as their bytes are, empty if they would be the same written anew.
+    fn pick_fault(&self, py: Python<'_>, branches: Vec<String>) -> PyResult<Option<String>> {
+        self.patiently(py, move |table| Pick::fault(table, &branches))
     }
 
     fn branch(&self, py: Python<'_>, name: &str) -> PyResult<PyBranch> {

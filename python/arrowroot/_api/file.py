@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from arrowroot import _native
+    from arrowroot._api.tree import Pick
     from arrowroot._cost.accounts import Account
     from arrowroot._native import Merger, Table
     from arrowroot._storage.config import Option
@@ -167,9 +168,14 @@ class Directory(Mapping[str, Any]):
         """
         return self._native.trees_inside(keys)
 
-    def merge_into(self, merger: Merger, paths: list[str]) -> None:
-        """Add objects and directories to a file being written, by their paths as the file finds them; for skims."""
-        merger.add(self._native, set(paths))
+    def merge_into(
+        self, merger: Merger, paths: list[str], picks: Sequence[Pick], tried: Sequence[Pick]
+    ) -> None:
+        """Add objects and directories to a file being written, by their paths as the file finds them; for skims.
+
+        picks: entries of trees, as their bytes are. tried: such that are read before anything is added.
+        """
+        merger.add_picked(self._native, set(paths), picks, tried)
 
     def only_tree(self) -> Tree:
         """Return the tree, if there is just one: that of a key or, if no key is one, that inside of another object.

@@ -178,6 +178,11 @@ class TreeMetadata:
         return dict(self._native.aliases)
 
     @property
+    def records_types(self) -> bool:
+        """True of a TTree in which arrowroot recorded the Arrow types of its columns."""
+        return any(name == SCHEMA_RECORD for _, name, _ in self._native.user_info)
+
+    @property
     def user_info(self) -> dict[str, str | int | float | bool]:
         """Numbers and texts that users added, by name (``TTree::GetUserInfo``); a text without a name is its own.
 

@@ -16,8 +16,10 @@ def told(file: File) -> str | None:
     others = [
         (name, stored)
         for tree in trees
+        # The branches of others are called as they were.
+        if not (in_tree := tree.class_name == "TTree") or tree.records_types
         for name in tree.column_names
-        if (stored := _native.stored_name(name, in_tree=tree.class_name == "TTree")) != name
+        if (stored := _native.stored_name(name, in_tree=in_tree)) != name
     ]
     if not others:
         return None

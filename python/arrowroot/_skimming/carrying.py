@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._api.tree import Tree
 from arrowroot._errors import ArrowrootError, InvalidRequestError, SchemaMismatchError
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from arrowroot._api.file import File
+    from arrowroot._api.tree import Pick
     from arrowroot._skimming.outputs import Outputs
 
 
@@ -69,6 +70,30 @@ class Rule:
             )
 
 
+class PickedReport(NamedTuple):
+    """A tree of an output whose entries were copied as their bytes are."""
+
+    path: str
+    num_entries: int
+    #: Clusters that were copied packed, and bytes of their baskets.
+    packed: tuple[int, int]
+    #: The same of those whose entries were put together.
+    made: tuple[int, int]
+    #: Remarks: parts that were left out.
+    notes: Sequence[str]
+
+
+class Merged(NamedTuple):
+    """The objects of the outputs."""
+
+    #: The paths of those that came along.
+    paths: list[str]
+    #: The others, and why.
+    left_out: list[tuple[str, str]]
+    #: By output the trees whose entries were copied as their bytes are.
+    picked: list[list[PickedReport]]
+
+
 class Objects:
     """The objects of the inputs: of one input as they are, of several merged as ``arrowroot.merge`` does it."""
 
@@ -83,8 +108,10 @@ class Objects:
         #: Objects and directories that do not come along, and why.
         self._left_out: dict[str, str] = {}
 
-    def take(self, file: File) -> None:
-        """Take the objects of an input, all or none of them.
+    def take(self, file: File, picks: Sequence[Sequence[Pick]], tried: Sequence[Pick]) -> None:
+        """Take the objects of an input, all or none of them, and entries of trees as their bytes are.
+
+        picks: for each output. tried: entries that are read before anything is taken.
 
         Raises: what reading does; SchemaMismatchError and UnsupportedError for those that cannot be merged.
         """
@@ -105,17 +132,17 @@ class Objects:
             self._left_out[path] = (
                 f"{url}: {path}: there are trees in it; arrowroot skim {url}:{trees[0]} OUT --carry none takes one"
             )
-        if not paths:
+        if not paths and not any(picks):
             return
         for number, merger in enumerate(self._mergers):
             try:
-                file.merge_into(merger, paths)
+                file.merge_into(merger, paths, picks[number], () if number else tried)
             except ArrowrootError as error:
                 self.is_intact = number == 0 and getattr(error, "is_of_input", False)
                 raise
 
-    def finish(self, tables: Iterable[str]) -> tuple[list[str], list[tuple[str, str]]]:
-        """Write what the outputs lack; return the paths, and those that did not come along, with the reasons.
+    def finish(self, tables: Iterable[str]) -> Merged:
+        """Write what the outputs lack.
 
         tables: paths of the tables in inputs and outputs. Raises: SchemaMismatchError if an object has one of
         these; InvalidRequestError for a rule that no object has.
@@ -129,7 +156,8 @@ class Objects:
             )
         if unused := [pattern for pattern in self._patterns if pattern in reports[0]["unused_rules"]]:
             raise InvalidRequestError(f"rules: no object has the name or path {unused[0]!r}")
-        return paths, list(self._left_out.items())
+        picked = [[PickedReport(*one) for one in report["picked"]] for report in reports]
+        return Merged(paths, list(self._left_out.items()), picked)
 
 
 def _with_trees(file: File, paths: list[str]) -> dict[str, list[str]]:

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from arrowroot._api.attributes import RANGE_COLUMNS
+from arrowroot._skimming.picking import PickedTable, length_of
 from arrowroot._skimming.ranges import moved
 from arrowroot._writing.file import create
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from typing_extensions import Self
 
     from arrowroot import _native
-    from arrowroot._api.tree import Tree
+    from arrowroot._api.tree import Pick, Tree
     from arrowroot._options import Options
+    from arrowroot._skimming.picking import PickedEntries
     from arrowroot._skimming.ranges import Annotation
     from arrowroot._skimming.tables import InputTable, Style, WrittenAs
     from arrowroot._skimming.whole import Span
@@ -68,6 +70,8 @@ class Outputs:
         self._files: list[WritableFile] = []
         #: By the path of the table in the inputs: the first input's, and a writer for each output.
         self._tables: dict[str, tuple[InputTable, list[TableWriter]]] = {}
+        #: The same of tables whose entries are copied as their bytes are.
+        self._picked: dict[str, tuple[InputTable, list[PickedTable]]] = {}
         #: The beginnings of tables that had no entries so far.
         self._empty: dict[str, Callable[[], None]] = {}
         #: Entries of a table in each output when an input began.
@@ -78,6 +82,8 @@ class Outputs:
         self._packed: dict[str, tuple[Tree, list[_native.Packed]]] = {}
         #: Notes of tables that do not go along, and why.
         self.notes_left_out: list[tuple[str, str]] = []
+        #: Tables, and what is otherwise in them than in the inputs.
+        self.remarks: list[tuple[str, str]] = []
         try:
             for path in paths:
                 file = create(
@@ -99,28 +105,33 @@ class Outputs:
 
     def first(self, table: str) -> InputTable | None:
         """Return a table as the first input had it; None: no input had it so far."""
-        found = self._tables.get(table)
+        found = self._tables.get(table) or self._picked.get(table)
         return None if found is None else found[0]
 
     def num_entries(self, table: str, output: int) -> int:
         """Return how many entries of a table went to an output so far."""
-        found = self._tables.get(table)
+        found = self._tables.get(table) or self._picked.get(table)
         return 0 if found is None else found[1][output].num_entries
 
     @property
     def tables(self) -> list[str]:
         """Paths of the tables so far."""
-        return list(self._tables)
+        return [*self._tables, *self._picked]
 
     @property
     def paths(self) -> set[str]:
         """Paths of the tables so far, and those that they have in the outputs."""
-        return {*self._tables, *self._renamed.values()}
+        return {*self.tables, *self._renamed.values()}
 
     def begin(self, table: InputTable, *, is_main: bool, has_all_entries: bool, has_all_trees: bool) -> None:
         """Begin a table, if no input had it before. One without entries says nothing of the columns of others."""
         self._first_entries[table.path] = [self.num_entries(table.path, i) for i in range(len(self._files))]
-        if table.path in self._tables:
+        if self.first(table.path) is not None:
+            return
+        if table.branches is not None:
+            names = [self._name_of(table, number, is_main=is_main) for number in range(len(self._files))]
+            self._empty.pop(table.path, None)
+            self._picked[table.path] = table, [PickedTable(name) for name in names]
             return
         written = table.written(self._style, has_all_entries=has_all_entries, has_all_trees=has_all_trees)
         begin = partial(self._begin, table, written, is_main=is_main)
@@ -138,13 +149,42 @@ class Outputs:
     def _begin(self, table: InputTable, written: WrittenAs, *, is_main: bool) -> None:
         writers = []
         for number, file in enumerate(self._files):
-            name = self._renamed.get(number, table.path) if is_main else table.path
+            name = self._name_of(table, number, is_main=is_main)
             writer = file.tree(name, table.schema, **written.options)
             writer.comes_back_as(table.recorded)
             writer.shows_as(table.projected_types)
             writers.append(writer)
         self.notes_left_out += [(f"{table.path}: {note}", why) for note, why in written.left_out]
+        if table.taken_apart:
+            self.remarks.append((table.path, f"objects become columns of their members: {table.taken_apart}"))
         self._tables[table.path] = table, writers
+
+    def _name_of(self, table: InputTable, number: int, *, is_main: bool) -> str:
+        return self._renamed.get(number, table.path) if is_main else table.path
+
+    def picks(
+        self, tables: Iterable[InputTable], entries: Mapping[str, PickedEntries], main: str
+    ) -> list[list[Pick]]:
+        """Return what mergers of all outputs are to copy of an input as its bytes are.
+
+        entries: by the paths of tables; main: the path of the skimmed one.
+        """
+        picked = [table for table in tables if table.path in entries]
+        return [
+            [
+                table.picked(
+                    self._name_of(table, number, is_main=table.path == main), entries[table.path].of(number)
+                )
+                for table in picked
+            ]
+            for number in range(len(self._files))
+        ]
+
+    def count_picked(self, entries: Mapping[str, PickedEntries]) -> None:
+        """Count entries of tables of an input that were copied as their bytes are."""
+        for path, found in entries.items():
+            for number, written in enumerate(self._picked[path][1]):
+                written.num_entries += length_of(found.of(number))
 
     def annotate(self, annotation: Annotation) -> None:
         """Keep rows of an attribute set of a table whose entries of an input were written."""
@@ -210,6 +250,7 @@ class Outputs:
         found = []
         for number, file in enumerate(self._files):
             tables = {path: (w[number].path, first.schema) for path, (first, w) in self._tables.items()}
+            tables |= {path: (w[number].path, first.schema) for path, (first, w) in self._picked.items()}
             found.append(WrittenFile(file.path, file.complete(), tables))
         return found
 

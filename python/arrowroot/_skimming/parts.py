@@ -23,6 +23,7 @@ from arrowroot._select.cuts import Cut
 from arrowroot._select.events import place_of
 from arrowroot._skimming.inputs import OF_INPUTS, opened
 from arrowroot._skimming.outputs import Portion
+from arrowroot._skimming.picking import PickedEntries
 from arrowroot._skimming.reading import Reading
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Parts:
                 described = {
                     "columns": columns,
                     "packed": _packed(reading, tables),
+                    "picked": {path: entries.to_lists() for path, entries in reading.picked.items()},
                     "batches": batches,
                     "cuts": reading.flow.cuts,
                     "outputs": reading.flow.of_outputs,
@@ -144,8 +146,10 @@ def _taken(path: Path, reading: Reading, tables: Sequence[InputTable]) -> list[_
     found = _described(path)
     if found is None or found["columns"] != {table.path: sorted(table.columns) for table in tables}:
         return None
-    if found["packed"] != _packed(reading, tables):
+    picked = {table.path for table in tables if table.branches is not None}
+    if found["packed"] != _packed(reading, tables) or found["picked"].keys() != picked:
         return None
+    reading.picked = {path: PickedEntries.from_lists(lists) for path, lists in found["picked"].items()}
     reading.flow.cuts = [Cut(*cut) for cut in found["cuts"]]
     reading.flow.of_outputs = [Cut(*cut) for cut in found["outputs"]]
     if reading.flow.left is not None:

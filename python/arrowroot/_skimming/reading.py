@@ -10,12 +10,13 @@ import numpy as np
 from arrowroot._errors import NoSuchColumnError, UnsupportedError
 from arrowroot._filter.bind import AllOf
 from arrowroot._passes.filtered import FilteredSource
-from arrowroot._passes.first_pass import taken
+from arrowroot._passes.first_pass import evaluate, first_pass, taken
 from arrowroot._passes.source import batches_of
 from arrowroot._select.entries import normalise
 from arrowroot._skimming.carrying import other_trees, sums_of
 from arrowroot._skimming.flow import EventFilter, Flow
 from arrowroot._skimming.outputs import Portion
+from arrowroot._skimming.picking import PickedEntries, runs_of
 from arrowroot._skimming.ranges import Annotation, Left, rows_of
 from arrowroot._skimming.report import SkimmedInput
 from arrowroot._skimming.tables import table_of
@@ -47,15 +48,21 @@ class Reading:
         main: str,
         first: Callable[[str], InputTable | None],
         spans_of: Callable[[InputTable], list[Span]] = lambda _: [],
+        *,
+        is_decoded: bool = False,
     ) -> None:
         """``main``: the path of the skimmed tree in the first input; ``first``: a table as that has it.
 
-        spans_of: the clusters of a table that can be copied packed, asked when its entries are.
+        spans_of: the clusters of a table that can be copied packed, asked when its entries are. is_decoded: entries are
+        read, though they may be copied as their bytes are.
         """
         self.given = given
         self.spans_of = spans_of
         self._request = request
         self._first = first
+        self._is_decoded = is_decoded
+        #: Entries that are copied as their bytes are, by the paths of their tables; filled as portions are drawn.
+        self.picked: dict[str, PickedEntries] = {}
         self.table: InputTable | None = None
         self.events: EventFilter | None = None
         #: The entries that are looked at; None: all.
@@ -90,7 +97,15 @@ class Reading:
     ) -> InputTable | None:
         read, style = self._request.read, self._request.write.style
         return table_of(
-            tree, path, columns, read, self._first(path), style=style, define=define, of_all=of_all
+            tree,
+            path,
+            columns,
+            read,
+            self._first(path),
+            style=style,
+            define=define,
+            of_all=of_all,
+            is_decoded=self._is_decoded,
         )
 
     def _unbound(self) -> Flow:
@@ -173,8 +188,10 @@ class Reading:
         self.given.check_unchanged()
 
     def portions_of(self, table: InputTable) -> Iterator[Portion]:
-        """Yield the entries of one of the tables."""
-        if table is not self.table:
+        """Yield the entries of one of the tables, or none if they are copied as their bytes are."""
+        if table.branches is not None:
+            self._pick(table)
+        elif table is not self.table:
             yield from self._all_of(table, (0, table.tree.num_entries))
         elif self.flow.columns:
             yield from self._selected(table)
@@ -187,6 +204,27 @@ class Reading:
                     span[1] - span[0] if span else 0
                 )
                 yield portion
+
+    def _pick(self, table: InputTable) -> None:
+        """Find the entries of a table that are copied as their bytes are."""
+        picked = self.picked[table.path] = PickedEntries(len(self._request.outputs))
+        is_main = table is self.table
+        first, end = (self.entries if is_main else None) or (0, table.tree.num_entries)
+        if not (is_main and self.flow.columns):
+            if is_main:
+                self.flow.count_all(end - first)
+            picked.add(np.array([(first, end)][: end - first], dtype=np.uint64).reshape(-1, 2), None)
+            return
+        chain, read = table.chain, self._request.read
+        filtered = chain.filtered(self.flow, [], self.entries, read)
+        for one in evaluate(first_pass(chain.source, filtered, read), filtered):
+            numbers = filtered.numbers(one.indices)
+            wanted = self.flow.wanted(len(numbers))
+            if wanted is None:
+                picked.add(runs_of(numbers), None)
+            else:
+                for number, mask in enumerate(wanted):
+                    picked.add(runs_of(numbers[mask]), number)
 
     def _all_of(self, table: InputTable, entries: Span) -> Iterator[Portion]:
         """Yield a range of entries, none of which is left out."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from arrowroot._cost.writing import WritingCost
     from arrowroot._select.events import Id
+    from arrowroot._skimming.carrying import PickedReport
     from arrowroot._writing.file import WritableFile
 
 #: Inputs that a table shows.
@@ -40,14 +41,15 @@ class Copied(NamedTuple):
     new_bytes: int
 
 
-def copied_of(file: WritableFile) -> Copied:
-    """Return how the tables of a file were written, which are closed."""
+def copied_of(file: WritableFile, picked: Iterable[PickedReport]) -> Copied:
+    """Return how the tables of a file were written, which are closed; ``picked``: others, copied as their bytes are."""
     sums = {
         name: sum(table.written[name] for table in file.tables if table.written is not None)
         for name in ("n_packed_clusters", "packed_bytes", "n_clusters", "stored_bytes")
     }
     n_packed, packed_bytes, n_all, all_bytes = sums.values()
-    return Copied(n_packed, packed_bytes, n_all - n_packed, all_bytes - packed_bytes)
+    written = Copied(n_packed, packed_bytes, n_all - n_packed, all_bytes - packed_bytes)
+    return Copied(*map(sum, zip(written, *((*one.packed, *one.made) for one in picked), strict=True)))
 
 
 class SkimmedOutput(NamedTuple):
@@ -84,6 +86,8 @@ class Skimmed(NamedTuple):
     missing_events: list[Id]
     #: Notes of trees (aliases, an index, friends, ...) that do not go along, and why.
     notes_left_out: list[tuple[str, str]]
+    #: Trees, and what is otherwise in them than in the inputs.
+    remarks: list[tuple[str, str]]
 
     @property
     def cuts(self) -> list[Cut]:
@@ -124,6 +128,7 @@ class Skimmed(NamedTuple):
             "left_out": [{"path": path, "reason": reason} for path, reason in self.left_out],
             "missing_events": [list(event) for event in self.missing_events],
             "notes_left_out": [{"path": path, "reason": reason} for path, reason in self.notes_left_out],
+            "remarks": [{"path": path, "remark": remark} for path, remark in self.remarks],
         }
 
     def __str__(self) -> str:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from arrowroot._storage.url import Location
 
 #: The form of what a digest is made of.
-_FORM = "arrowroot.skim-part/3"
+_FORM = "arrowroot.skim-part/4"
 
 
 class Request(NamedTuple):

@@ -285,7 +285,9 @@ class _Skim:
                 progress(number, len(files), url)
             try:
                 reading, portions = self._read(number, give)
-                self._objects.take(reading.given.file)
+                if self._request.skips_bad:
+                    # All that it gives was drawn, so that it can still be left out.
+                    self._take(reading)
             except OF_INPUTS as error:
                 if not self._request.skips_bad or not self._objects.is_intact:
                     raise
@@ -293,6 +295,9 @@ class _Skim:
                 self._bad.append((url, str(error)))
                 continue
             self._write(reading, portions)
+            if not self._request.skips_bad:
+                self._take(reading)
+            self._end(reading)
         if last is not None and not self._inputs:
             raise last
 
@@ -301,7 +306,8 @@ class _Skim:
         bad = {url for url, _ in self._bad}
         for url, give in self._opened():
             if url not in bad:
-                yield from Reading(self._request, give(), self._main or ALL, self._outputs.first).portions()
+                main, first = self._main or ALL, self._outputs.first
+                yield from Reading(self._request, give(), main, first, is_decoded=True).portions()
 
     def _read(self, number: int, give: Callable[[], OpenInput]) -> tuple[Reading, Iterable[Portion]]:
         """Begin with an input; read all of it, where it is left out if it is bad."""
@@ -339,6 +345,16 @@ class _Skim:
             work = (self._parts.directory, self._request, (place_of(url), tree), main)
             self._made[index] = self._executor.submit(make_part, *work)
 
+    def _take(self, reading: Reading) -> None:
+        """Take objects, and entries that are copied as their bytes are."""
+        main = reading.given.main if self._main is None else self._main
+        tried = []
+        if self._request.skips_bad:
+            tables = [table for table in reading.tables if table.path in reading.picked]
+            tried = [table.picked(table.path, reading.picked[table.path].of_any()) for table in tables]
+        picks = self._outputs.picks(reading.tables, reading.picked, main)
+        self._objects.take(reading.given.file, picks, tried)
+
     def _write(self, reading: Reading, portions: Iterable[Portion]) -> None:
         given, request = reading.given, self._request
         self._main = given.main if self._main is None else self._main
@@ -352,6 +368,11 @@ class _Skim:
         self._outputs.end_input()
         for annotation in reading.annotations():
             self._outputs.annotate(annotation)
+
+    def _end(self, reading: Reading) -> None:
+        """Keep what is known of an input that was taken."""
+        given = reading.given
+        self._outputs.count_picked(reading.picked)
         # Objects of an input that may be left out are read behind all its entries.
         given.check_unchanged()
         self._left_out |= dict.fromkeys(reading.left_out)
@@ -382,7 +403,8 @@ class _Skim:
         missing = []
         if request.pick is not None:
             missing = request.pick.report_missing(self._is_found, "skim")
-        objects, left_out = self._objects.finish(outputs.paths)
+        objects = self._objects.finish(outputs.paths)
+        remarks = [(one.path, note) for one in objects.picked[0] for note in one.notes]
         written = together(one.of_outputs for one in self._inputs)
         carried = {name: outputs.num_entries(name, 0) for name in outputs.tables if name != main}
         written_files = outputs.complete()
@@ -393,14 +415,17 @@ class _Skim:
             self._parts.remove()
         return Skimmed(
             [
-                SkimmedOutput(*cut, n_bytes, file.cost(), copied_of(file))
-                for cut, n_bytes, file in zip(written, sizes, outputs.files, strict=True)
+                SkimmedOutput(*cut, n_bytes, file.cost(), copied_of(file, picked))
+                for cut, n_bytes, file, picked in zip(
+                    written, sizes, outputs.files, objects.picked, strict=True
+                )
             ],
             self._inputs,
             self._bad,
             carried,
-            objects,
-            [*self._left_out, *without_columns, *left_out],
+            objects.paths,
+            [*self._left_out, *without_columns, *objects.left_out],
             missing,
             outputs.notes_left_out,
+            [*outputs.remarks, *remarks],
         )

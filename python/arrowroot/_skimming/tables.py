@@ -35,13 +35,14 @@ if TYPE_CHECKING:
 
     from arrowroot._api.attributes import AttributeSet
     from arrowroot._api.outputs import Outputs
-    from arrowroot._api.tree import Tree
+    from arrowroot._api.tree import Pick, Tree
     from arrowroot._expressions.scope import Scope
     from arrowroot._layout.layout import LayoutLike
     from arrowroot._options import Define, Options
     from arrowroot._select.columns import Columns
     from arrowroot._select.entries import EntrySet
     from arrowroot._select.objects import CountedBranch
+    from arrowroot._skimming.picking import Runs
     from arrowroot._writing.options import TableOptions
 
 #: Texts with which the names of standard vectors begin.
@@ -166,6 +167,10 @@ class InputTable(NamedTuple):
     attributes: Mapping[str, AttributeSet]
     #: The format that it becomes.
     form: settings.Format
+    #: The branches whose entries are copied as their bytes are; None: they are read and written by columns.
+    branches: Sequence[str] | None = None
+    #: The reason why objects in it become columns of their members, if they do.
+    taken_apart: str = ""
 
     @property
     def columns(self) -> list[str]:
@@ -187,6 +192,10 @@ class InputTable(NamedTuple):
         """Yield entries with its columns."""
         source = self.chain.source(self.outputs.needed, entries, options)
         return batches_of(self.outputs.of(source, entries))
+
+    def picked(self, path: str, runs: Runs) -> Pick:
+        """Return entries that are copied as their bytes are; ``path``: that of the table in an output."""
+        return self.tree.picked(path, self.branches or (), runs)
 
     @property
     def kept_sets(self) -> Mapping[str, AttributeSet]:
@@ -280,6 +289,7 @@ def table_of(
     style: Style,
     define: Define = None,
     of_all: pa.Schema | None = None,
+    is_decoded: bool = False,
 ) -> InputTable | None:
     """Return a table of an input with chosen columns; None if it is empty and has no columns.
 
@@ -287,6 +297,8 @@ def table_of(
 
     of_all: the columns that all inputs deliver, though they differ, projected fields among them; what this one lacks is
     null. None: they may not.
+
+    is_decoded: its columns are read, though its entries may be copied as their bytes are.
 
     Raises: what choosing raises; UnsupportedError if no column can be read; SchemaMismatchError if it has entries, and
     other columns or types than the first input.
@@ -330,7 +342,50 @@ def table_of(
         # Numbers that differ are stored with all bits.
         if of_all is None:
             table.check_precision(first)
+    if not is_decoded and tree.num_entries:
+        table = _picked(
+            table, None if stored is None else tree.selection(stored).left_out, choice, style, first
+        )
     return table
+
+
+def _picked(
+    table: InputTable,
+    unreadable: Iterable[tuple[str, str]] | None,
+    choice: Choice,
+    style: Style,
+    first: InputTable | None,
+) -> InputTable:
+    """Return a table with the branches that are copied as their bytes are, if there are objects among them."""
+    tree = table.tree
+    if (
+        table.form != "ttree"
+        or "RNTuple" in tree.class_name
+        or (first is not None and first.branches is None)
+    ):
+        return table
+    names = [
+        name
+        for name, expression in table.outputs.columns.items()
+        if expression is None and tree.has_branch(name)
+    ]
+    is_all = choice.columns is None and choice.filter_name is None
+    branches = (
+        [one.path for one in tree.branches] if is_all else [*names, *(name for name, _ in unreadable or ())]
+    )
+    fault = tree.pick_fault(branches) if branches else ""
+    if fault is None and style.is_said:
+        fault = "layout, codec, or sizes of pieces were said"
+    elif fault is None and not table.is_as_stored:
+        fault = "inputs may differ" if isinstance(table.chain, OneOfDiffering) else "columns are computed"
+    if fault is None:
+        return table._replace(branches=branches, left_out=[])
+    if first is not None:
+        why = fault or "it has no objects"
+        raise UnsupportedError(
+            f"{tree.location}: its entries cannot be copied as those of {first.tree.location}: {why}"
+        )
+    return table._replace(taken_apart=fault)
 
 
 def _as_stored(schema: pa.Schema, tree: Tree, is_stored: Iterable[bool]) -> pa.Schema:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from arrowroot._converting.formats import NamedFile
     from arrowroot._converting.inputs import InputTable
     from arrowroot._converting.outputs import Written
+    from arrowroot._skimming.planning import PickedPlan
 
 
 def run(options: argparse.Namespace) -> int:
@@ -116,7 +117,7 @@ def check_verifiable(layout: Layout) -> None:
             raise InvalidRequestError(f"--verify: the layout {what}, so the output differs from the input")
 
 
-def plan(options: argparse.Namespace, plans: Sequence[tuple[str, LayoutPlan]]) -> None:
+def plan(options: argparse.Namespace, plans: Sequence[tuple[str, LayoutPlan | PickedPlan]]) -> None:
     """Show what would be written."""
     if options.json:
         import json

@@ -217,6 +217,8 @@ def _say(options: argparse.Namespace, made: Skimmed, wall_ns: int) -> None:
             f"arrowroot: {printable(path)} was left out: {printable(without_secrets(reason))}",
             file=sys.stderr,
         )
+    for path, remark in made.remarks:
+        print(f"arrowroot: {printable(path)}: {printable(without_secrets(remark))}", file=sys.stderr)
     for one in made.outputs[:1]:
         writing_report.say_names(one.path)
     if options.json:

@@ -15,6 +15,7 @@ use crate::error::{Error, Result, Within};
 use crate::streamer::StreamerInfos;
 
 mod derived;
+mod kept;
 mod known;
 mod references;
 mod tail;

@@ -17,20 +17,31 @@ impl Clusters {
             ranges = vec![(n_entries - 1, n_entries)];
         }
         for (inclusive_end, size) in ranges {
-            let end = first.saturating_add(inclusive_end.saturating_add(1).min(n_entries));
-            let start = self.0.last().map_or(0, |range| range.0);
-            if end <= start {
-                continue;
-            }
-            // A range may stand for many entries and has one cluster then.
-            let size = size.min(end - start);
-            let begin = self.0.len().checked_sub(2).map_or(0, |index| self.0[index].0);
-            match self.0.last_mut() {
-                // Clusters of that size go on only where the last one is full.
-                Some(range) if range.1 == size && (start - begin) % size == 0 => range.0 = end,
-                _ => self.0.push((end, size)),
-            }
+            self.go_on(first.saturating_add(inclusive_end.saturating_add(1).min(n_entries)), size);
         }
+    }
+
+    /// Appends clusters of a size, up to an entry.
+    fn go_on(&mut self, end: i64, size: i64) {
+        let start = self.0.last().map_or(0, |range| range.0);
+        if end <= start {
+            return;
+        }
+        // A range may stand for many entries and has one cluster then.
+        let size = size.min(end - start);
+        let begin = self.0.len().checked_sub(2).map_or(0, |index| self.0[index].0);
+        match self.0.last_mut() {
+            // Clusters of that size go on only where the last one is full.
+            Some(range) if range.1 == size && (start - begin) % size == 0 => range.0 = end,
+            _ => self.0.push((end, size)),
+        }
+    }
+
+    /// Appends a cluster of so many entries.
+    pub(crate) fn push(&mut self, n_entries: u64) {
+        let n_entries = i64::try_from(n_entries).unwrap_or(i64::MAX);
+        let end = self.0.last().map_or(0, |range| range.0).saturating_add(n_entries);
+        self.go_on(end, n_entries);
     }
 
     /// `fAutoFlush`, and the closed ranges: the last entry and the cluster size of each but the last one.

@@ -105,11 +105,27 @@ impl Copying {
             }
             copying.counts.push((to, baskets.len(), branch.n_entries));
         }
-        copying.jobs.sort_unstable_by_key(|job| job.offset);
+        copying.sort();
         match overlap(&copying.jobs) {
             Some(pair) => Err(format!("two baskets in the same place, {} and {}", pair[0].offset, pair[1].offset)),
             None => Ok(copying),
         }
+    }
+
+    /// Adds baskets of a branch of the output, of which no others were added.
+    pub(crate) fn add(&mut self, baskets: &[BasketLocation], branch: usize) {
+        self.jobs.extend(baskets.iter().enumerate().map(|(number, basket)| Job::new(basket, branch, number)));
+        self.counts.push((branch, baskets.len(), 0));
+    }
+
+    /// Sorts them as the file has them.
+    pub(crate) fn sort(&mut self) {
+        self.jobs.sort_unstable_by_key(|job| job.offset);
+    }
+
+    /// The number of baskets that are records, and their bytes as they are stored.
+    pub(crate) fn sizes(&self) -> [u64; 2] {
+        [self.jobs.len() as u64, self.jobs.iter().map(|job| u64::from(job.stored_bytes)).sum()]
     }
 
     /// Branches of the output that get baskets, or entries without baskets.
@@ -350,7 +366,7 @@ impl MadeBasket {
         Ok(MadeBasket { head, branch: branch.name.clone(), compression: branch.compression, payload })
     }
 
-    /// Writes it as a basket of that number.
+    /// Compresses it, and writes it as a basket of that number.
     pub(crate) fn append(
         self,
         place: &TreePlace<'_>,
@@ -358,6 +374,11 @@ impl MadeBasket {
         number: usize,
         compressor: &mut Compressor,
     ) -> Result<()> {
+        self.compressed(compressor)?.append(place, branch, number)
+    }
+
+    /// Compresses it.
+    pub(crate) fn compressed(self, compressor: &mut Compressor) -> Result<CompressedBasket> {
         let mut stored = Vec::new();
         let size = |n_bytes: usize| {
             u32::try_from(n_bytes).map_err(|_| arrowroot::format::Error::unsupported(0, "a basket of 4 GiB"))
@@ -367,18 +388,42 @@ impl MadeBasket {
             Ok(BasketHead {
                 stored_bytes: size(stored.len())?.saturating_add(self.head.key_bytes),
                 payload_bytes: size(self.payload.len())?,
-                datime: place.file.datime(),
-                cycle: cycle_of(number),
-                seek_dir: place.file.seek_of(place.directory),
-                pid_offset: self.head.pid_offset.saturating_add(place.add_to_pid),
                 ..self.head
             })
         });
         let head = head.map_err(arrowroot_writer::Error::from)?;
+        Ok(CompressedBasket { head, branch: self.branch, stored })
+    }
+}
+
+/// The same when it is compressed.
+pub(crate) struct CompressedBasket {
+    head: BasketHead,
+    /// Name of its branch.
+    branch: String,
+    stored: Vec<u8>,
+}
+
+impl CompressedBasket {
+    /// Its bytes in the file, with the key.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        self.head.stored_bytes.into()
+    }
+
+    /// Writes it as a basket of that number.
+    pub(crate) fn append(self, place: &TreePlace<'_>, branch: &mut JoinedBranch, number: usize) -> Result<()> {
+        let CompressedBasket { head, branch: name, stored } = self;
+        let head = BasketHead {
+            datime: place.file.datime(),
+            cycle: cycle_of(number),
+            seek_dir: place.file.seek_of(place.directory),
+            pid_offset: head.pid_offset.saturating_add(place.add_to_pid),
+            ..head
+        };
         let offset = place.file.with_appender(|appender| {
             let head = BasketHead { seek_key: appender.position(), ..head };
             let mut output = arrowroot::format::Output::new(0);
-            head.write(&self.branch, place.tree, &mut output)?;
+            head.write(&name, place.tree, &mut output)?;
             appender.append(&[&output.into_bytes(), &stored])
         })?;
         let memory_bytes = u64::from(head.key_bytes) + u64::from(head.payload_bytes);

@@ -1,5 +1,6 @@
 //! The inputs so far as one tree.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use ahash::{HashMap, HashMapExt};
@@ -48,6 +49,8 @@ pub(crate) struct Joined {
     /// By the ids of the record's branches.
     pub(crate) branches: Vec<JoinedBranch>,
     clusters: Clusters,
+    /// True if they are not those of the inputs.
+    has_new_clusters: bool,
     notes: Notes,
     n_entries: u64,
     n_inputs: u64,
@@ -82,6 +85,7 @@ impl Joined {
             object_data: staged.object_data.clone(),
             branches,
             clusters: Clusters::default(),
+            has_new_clusters: false,
             notes: Notes::default(),
             n_entries: 0,
             n_inputs: 0,
@@ -110,8 +114,18 @@ impl Joined {
     pub(crate) fn copy(&mut self, input: &File, staged: &Staged, place: &TreePlace<'_>) -> Result<()> {
         let Staged { record, object_data, copying, .. } = staged;
         self.lowest.before = self.lowest.now;
-        let memory = (&mut self.buffer, &mut self.lowest);
-        copying.copy(input, place, &mut self.branches, (record, object_data), &self.record, memory)
+        self.copy_baskets(input, (record, object_data), copying, place)
+    }
+
+    /// Copies baskets of a tree of an input.
+    pub(crate) fn copy_baskets(
+        &mut self,
+        input: &File,
+        tree: (&TreeRecord, &[u8]),
+        copying: &Copying,
+        place: &TreePlace<'_>,
+    ) -> Result<()> {
+        copying.copy(input, place, &mut self.branches, tree, &self.record, (&mut self.buffer, &mut self.lowest))
     }
 
     /// Bytes of small baskets that wait, as inputs store them.
@@ -249,6 +263,45 @@ impl Joined {
     /// Joins all but the baskets.
     pub(crate) fn join(&mut self, staged: Staged) {
         let Staged { record, object_data, mapping, .. } = staged;
+        self.join_branches(&record, &mapping);
+        self.clusters.join(&record);
+        self.notes.join(&record, &object_data, self.n_entries, None);
+        self.n_entries += record.n_entries;
+        self.n_inputs += 1;
+        let mapping = match mapping.added.is_empty() {
+            true => mapping,
+            // They are there now.
+            false => Arc::new(Mapping { added: Vec::new(), ..Mapping::clone(&mapping) }),
+        };
+        self.last_schema = (TreeSchema::of(&record), mapping);
+    }
+
+    /// Joins all but baskets and clusters of a tree of which some entries were taken.
+    pub(crate) fn join_taken(
+        &mut self,
+        record: &TreeRecord,
+        object_data: &[u8],
+        mapping: &Mapping,
+        taken: &[Range<u64>],
+    ) {
+        self.join_branches(record, mapping);
+        self.notes.join(record, object_data, self.n_entries, Some(taken));
+        let n_taken = taken.iter().map(|range| range.end - range.start).sum::<u64>();
+        self.n_entries += n_taken;
+        self.n_inputs += 1;
+        if n_taken < record.n_entries || self.n_inputs > 1 {
+            self.notes.leave_friends_out();
+        }
+        self.has_new_clusters = true;
+    }
+
+    /// Appends a cluster of entries that were taken.
+    pub(crate) fn end_cluster(&mut self, n_entries: u64) {
+        self.clusters.push(n_entries);
+    }
+
+    /// Joins what records say of branches.
+    fn join_branches(&mut self, record: &TreeRecord, mapping: &Mapping) {
         for (branch, to) in record.branches.iter().zip(&mapping.branches) {
             let Some(index) = *to else { continue };
             let known = &mut self.record.branches[index];
@@ -269,16 +322,6 @@ impl Joined {
                 self.record.leaves[index].include(leaf);
             }
         }
-        self.clusters.join(&record);
-        self.notes.join(&record, &object_data, self.n_entries);
-        self.n_entries += record.n_entries;
-        self.n_inputs += 1;
-        let mapping = match mapping.added.is_empty() {
-            true => mapping,
-            // They are there now.
-            false => Arc::new(Mapping { added: Vec::new(), ..Mapping::clone(&mapping) }),
-        };
-        self.last_schema = (TreeSchema::of(&record), mapping);
     }
 
     /// Writes the record.
@@ -288,7 +331,9 @@ impl Joined {
         directory: DirectoryId,
         [class, name, title]: [&str; 3],
     ) -> Result<Merged> {
-        let Joined { mut record, object_data, branches, clusters, notes, n_entries, n_inputs, .. } = self;
+        let Joined {
+            mut record, object_data, branches, clusters, notes, n_entries, n_inputs, has_new_clusters, ..
+        } = self;
         let n_pieces = branches.iter().map(JoinedBranch::n_baskets).sum::<usize>() as u64;
         let n_if_rebasketed = branches.iter().zip(&record.branches).map(|(joined, branch)| {
             target_bytes(&record, branch)
@@ -305,9 +350,12 @@ impl Joined {
             record.saved_bytes = record.stored_bytes;
             let notes = notes.record(&mut record)?;
             if let Some((auto_flush, ranges)) = clusters.recorded()
-                && n_inputs > 1
+                && (n_inputs > 1 || has_new_clusters)
             {
                 (record.auto_flush, record.cluster_ranges) = (auto_flush, ranges);
+            }
+            if has_new_clusters {
+                record.flushed_bytes = record.stored_bytes;
             }
             Ok(notes)
         })();

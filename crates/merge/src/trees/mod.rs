@@ -7,6 +7,7 @@ mod defaults;
 mod joined;
 mod notes;
 mod packed;
+mod picked;
 mod place;
 mod rebasket;
 mod schema;
@@ -26,8 +27,10 @@ use crate::rules::Rule;
 use copy::Copying;
 use joined::{Before, Joined, Staged};
 pub(crate) use packed::PackedTree;
+pub(crate) use picked::{InputTree, PickedTree, Taking};
+pub use picked::{Pick, Picked};
 use place::TreePlace;
-use schema::Mapping;
+pub(crate) use schema::Mapping;
 
 /// Begins a tree of the output, of which an input has the first.
 pub(crate) fn begin(key: &FileKey, columns: Columns, rebaskets: bool) -> Box<dyn Merging> {

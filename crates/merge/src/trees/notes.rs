@@ -1,5 +1,7 @@
 //! The notes of a tree: what its record has beside branches and entries.
 
+use std::ops::Range;
+
 use arrowroot::format::tree::{Friend, RecordedIndex, TreeRecord, UserInfo};
 
 /// The `TNamed` in `fUserInfo` in which arrowroot records the types of the columns.
@@ -57,9 +59,15 @@ impl Notes {
         self.values.truncate(mark.n_values);
     }
 
-    /// Joins the notes of a tree behind `n_before` entries.
-    pub(crate) fn join(&mut self, record: &TreeRecord, object_data: &[u8], n_before: u64) {
-        let of_tree = record.index.as_ref().map(|index| values_of(index, record, object_data));
+    /// Joins the notes of a tree of which some entries stand behind `n_before` others. `taken`: these, if they are not all.
+    pub(crate) fn join(
+        &mut self,
+        record: &TreeRecord,
+        object_data: &[u8],
+        n_before: u64,
+        taken: Option<&[Range<u64>]>,
+    ) {
+        let of_tree = record.index.as_ref().map(|index| values_of(index, record, object_data, taken));
         let joined = &mut self.joined;
         joined.join(record);
         joined.index = match (std::mem::take(&mut joined.index), of_tree) {
@@ -105,6 +113,13 @@ impl Notes {
         (record.aliases, record.friends, record.user_info) = (joined.aliases, joined.friends, joined.user_info);
         record.flushed_bytes = joined.flushed_bytes;
         Ok(joined.left_out)
+    }
+
+    /// Leaves friends out, whose entries would be those of others.
+    pub(crate) fn leave_friends_out(&mut self) {
+        for Friend { alias, .. } in std::mem::take(&mut self.joined.friends) {
+            self.joined.leave_out(format!("friend {alias:?} was left out: its entries are not those of the output"));
+        }
     }
 }
 
@@ -162,8 +177,13 @@ impl Joined {
 /// The expressions of an index, and the values of each entry in the order of the tree.
 type IndexedValues = ([String; 2], Vec<(i64, i64)>);
 
-/// The values of an index. `None` if it is not one of all entries.
-fn values_of(index: &RecordedIndex, record: &TreeRecord, object_data: &[u8]) -> Option<IndexedValues> {
+/// The values of an index; of some entries, if they are not all taken. `None` if it is not one of all entries.
+fn values_of(
+    index: &RecordedIndex,
+    record: &TreeRecord,
+    object_data: &[u8],
+    taken: Option<&[Range<u64>]>,
+) -> Option<IndexedValues> {
     let (major, minor) = index.names.clone()?;
     let sorted = index.sorted_values(object_data)?;
     if sorted.len() as u64 != record.n_entries {
@@ -173,5 +193,14 @@ fn values_of(index: &RecordedIndex, record: &TreeRecord, object_data: &[u8]) -> 
     for [major, minor, entry] in sorted {
         *values.get_mut(usize::try_from(entry).ok()?)? = Some((major, minor));
     }
-    Some(([major, minor], values.into_iter().collect::<Option<_>>()?))
+    let values: Vec<(i64, i64)> = values.into_iter().collect::<Option<_>>()?;
+    let values = match taken {
+        None => values,
+        Some(taken) => {
+            let index = |entry: u64| usize::try_from(entry).ok();
+            let of_range = |range: &Range<u64>| values.get(index(range.start)?..index(range.end)?);
+            taken.iter().map(of_range).collect::<Option<Vec<_>>>()?.concat()
+        }
+    };
+    Some(([major, minor], values))
 }
