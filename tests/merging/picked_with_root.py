@@ -54,6 +54,9 @@ void WriteObjects(const char *path, int seed, int n_clusters, int n_entries, con
    tree.Branch("named", &o.named, 32000, 0);
    tree.Branch("target", &o.target, 32000, 0);
    tree.Branch("ref", &o.ref, 32000, 0);
+   // As the file has it, and old deflate.
+   tree.GetBranch("leaf")->SetCompressionSettings(-1);
+   tree.GetBranch("text")->SetCompressionSettings(301);
    auto put = [&](TClonesArray *array, int n) {
       array->Clear();
       for (int i = 0; i < n; ++i)

@@ -156,6 +156,12 @@ impl CompressionSetting {
         }
     }
 
+    /// Itself, or another one where nothing can be written with it: it is inherited, or of old deflate.
+    #[must_use]
+    pub fn or(self, other: CompressionSetting) -> CompressionSetting {
+        if self.algorithm().is_ok() { self } else { other }
+    }
+
     /// Algorithm and level of data that is written with this setting; `None` if it is not compressed.
     ///
     /// # Errors

@@ -128,6 +128,12 @@ fn settings_read_as_users_write_them() {
     assert_eq!(shown, expected);
 }
 
+#[test]
+fn another_setting_stands_for_one_that_nothing_is_written_with() {
+    let chosen = [-1, 301, 777, 0, 505].map(|setting| CompressionSetting(setting).or(CompressionSetting(207)).0);
+    assert_eq!(chosen, [207, 207, 207, 0, 505]);
+}
+
 proptest! {
     #[test]
     fn what_is_packed_comes_back(data in proptest::collection::vec(0..4_u8, 1..5_000), which in 0..5_usize) {

@@ -2,7 +2,7 @@
 
 use ahash::HashMap;
 use arrowroot::File;
-use arrowroot::format::codec::{Compressor, Decompressor, check_packed};
+use arrowroot::format::codec::{CompressionSetting, Compressor, Decompressor, check_packed};
 use arrowroot::format::container::KeyHead;
 use arrowroot::format::tree::{
     BasketHead, BasketLocation, Branch, BranchId, EmbeddedBasket, TreeRecord, append_entry_offsets, append_entry_sizes,
@@ -329,7 +329,7 @@ pub(crate) struct MadeBasket {
     pub(crate) head: BasketHead,
     /// Name of its branch.
     pub(crate) branch: String,
-    pub(crate) compression: arrowroot::format::codec::CompressionSetting,
+    pub(crate) compression: CompressionSetting,
     /// The values, and where entries begin.
     pub(crate) payload: Vec<u8>,
 }
@@ -374,16 +374,20 @@ impl MadeBasket {
         number: usize,
         compressor: &mut Compressor,
     ) -> Result<()> {
-        self.compressed(compressor)?.append(place, branch, number)
+        self.compressed(place.file.settings().compression, compressor)?.append(place, branch, number)
     }
 
-    /// Compresses it.
-    pub(crate) fn compressed(self, compressor: &mut Compressor) -> Result<CompressedBasket> {
+    /// Compresses it; `of_file`: how, where its branch does not say it.
+    pub(crate) fn compressed(
+        self,
+        of_file: CompressionSetting,
+        compressor: &mut Compressor,
+    ) -> Result<CompressedBasket> {
         let mut stored = Vec::new();
         let size = |n_bytes: usize| {
             u32::try_from(n_bytes).map_err(|_| arrowroot::format::Error::unsupported(0, "a basket of 4 GiB"))
         };
-        let compressed = compressor.compress(self.compression, &self.payload, &mut stored);
+        let compressed = compressor.compress(self.compression.or(of_file), &self.payload, &mut stored);
         let head = compressed.and_then(|_| {
             Ok(BasketHead {
                 stored_bytes: size(stored.len())?.saturating_add(self.head.key_bytes),

@@ -11,6 +11,7 @@ mod taking;
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrowroot::format::codec::CompressionSetting;
 use arrowroot::{File, Physical, Table};
 
 use self::entries::Entries;
@@ -225,7 +226,10 @@ impl PickedTree {
             Ok((branch, Packing::Made(basket.map_err(arrowroot_writer::Error::from)?)))
         });
         let mut baskets: Vec<(usize, Packing)> = made.collect::<Result<_>>()?;
-        in_parallel(workers, baskets.iter_mut().collect(), n_bytes, |worker, (_, packing)| packing.run(worker))?;
+        let of_file = place.file.settings().compression;
+        in_parallel(workers, baskets.iter_mut().collect(), n_bytes, |worker, (_, packing)| {
+            packing.run(of_file, worker)
+        })?;
         for (branch, packing) in baskets {
             let Packing::Done(basket) = packing else { continue };
             self.made[1] += basket.stored_bytes();
@@ -255,9 +259,9 @@ enum Packing {
 }
 
 impl Packing {
-    fn run(&mut self, worker: &mut Worker) -> Result<()> {
+    fn run(&mut self, of_file: CompressionSetting, worker: &mut Worker) -> Result<()> {
         if let Packing::Made(basket) = std::mem::replace(self, Packing::Failed) {
-            *self = Packing::Done(basket.compressed(&mut worker.compressor)?);
+            *self = Packing::Done(basket.compressed(of_file, &mut worker.compressor)?);
         }
         Ok(())
     }
