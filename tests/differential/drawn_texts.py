@@ -62,7 +62,7 @@ KINDS = {
         "Sum$(v) > 3", "Length$(v) > 2", "Sum$(v > 1) > 0", "Sum$(v > 1 && v < 4) == 2", "Length$(w) == n",
         "Max$(fixed) > 0.9", "Max$(v) < 1", "Min$(w) < 1", "Min$(abs(v)) < 0.1", "Sum$(x) > 0.5", "Max$(y) < 2",
         "Length$(i) == 1", "Length$(v[1]) == 0", "Max$(v[1]) < 1 || i > 3", "Sum$(v[2] > 1) == 0",
-        "Min$(fixed) < -0.9", "Sum$(fixed) > 1", "Entry$ % 3 == 0 && i < 9", "Entry$ < 100 && i < 99",
+        "Min$(fixed) < -0.9", "Sum$(fixed) > 1", "Entry$ % 3 == 0 && i < 9", "Entry$ < 100", "Entry$ % 7 == 2",
         "Alt$(v[0], 0) > 1",
         "Alt$(v[4], -1) < 0", "Alt$(w[0], 9) == 9", "Sum$(v*v) > 10", "Sum$(abs(v)) > 5", "sqrt(Sum$(v*v)) > 4",
         "Sum$(w == 2) == 1", "@g.size() > 2 && i > 3", "@w.size() == 2", "Length$(v) == n", "n > 0 && Max$(v) > 5",

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     FilterLike: TypeAlias = str | pc.Expression | None
 
 
+#: C++ types of numbers.
+_NUMBER = re.compile(r"bool|float|double|(unsigned )?(char|short|int|long)|(std::)?u?int(8|16|32|64)_t")
+
+
 class Filter(Protocol):
     """A condition on the entries of one tree."""
 
@@ -74,9 +78,11 @@ class TextFilter:
         self._expression = Expression(text, scope, "filter")
         self._has_warned = False
         self.columns = self._expression.columns
+        if not self.columns and self._expression.needs_entries:
+            # Batches have as many rows as some column of theirs.
+            self.columns = _narrow(scope.candidates)
         if not self.columns:
-            of_entries = ": write entries=slice(0, 5)" if self._expression.needs_entries else ""
-            raise self._expression.error(f"it names no column{of_entries}", self._expression.node)
+            raise self._expression.error("it names no column", self._expression.node)
         # An empty batch has all types, so that wrong types are errors before anything is read.
         self.mask(empty_batch(scope.schema_of(self.columns)), lambda row: row)
 
@@ -117,6 +123,17 @@ class AllOf:
         import numpy as np
 
         return cast("Mask", np.logical_and.reduce([one.mask(batch, entry_of) for one in self._filters]))
+
+
+def _narrow(branches: Iterable[Candidate]) -> list[str]:
+    """Return the path of a column of numbers, or of any if there is none."""
+    any_of_them = []
+    for one in branches:
+        if not one.is_group and one.unsupported is None:
+            if _NUMBER.fullmatch(one.type_name):
+                return [one.path]
+            any_of_them.append(one.path)
+    return any_of_them[:1]
 
 
 def _paths_of(branches: Iterable[Candidate]) -> list[str]:
