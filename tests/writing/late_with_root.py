@@ -84,6 +84,48 @@ def nested(path: str) -> dict[str, list[Any]]:
     }
 
 
+def collections(path: str, name: str) -> dict[str, Any]:
+    """The items of a collection of records by RNTupleReader, one behind the other, and some by RDataFrame."""
+    ROOT.gInterpreter.Declare("""
+    std::vector<std::uint64_t> late_sizes(const char *path, const char *field) {
+       auto reader = ROOT::RNTupleReader::Open("T", path);
+       auto view = reader->GetCollectionView(field);
+       std::vector<std::uint64_t> found;
+       for (auto entry : reader->GetEntryRange()) found.push_back(view(entry));
+       return found;
+    }
+    template <typename T> std::vector<T> late_items(const char *path, const char *field, const char *member) {
+       auto reader = ROOT::RNTupleReader::Open("T", path);
+       auto view = reader->GetCollectionView(field);
+       auto items = view.GetView<T>(member);
+       std::vector<T> found;
+       for (auto entry : reader->GetEntryRange())
+          for (auto item : view.GetCollectionRange(entry)) found.push_back(items(item));
+       return found;
+    }
+    """)
+    kinds = {
+        "a": ("std::int64_t", int),
+        "b": ("std::int64_t", int),
+        "f": ("bool", bool),
+        "t": ("std::string", str),
+        "v": ("std::vector<std::int64_t>", list),
+    }
+    frame = ROOT.RDataFrame("T", path)
+    framed = {member: frame.Take["ROOT::VecOps::RVec<Long64_t>"](f"{name}.{member}") for member in ("a", "b")}
+    return {
+        "n": [int(size) for size in ROOT.late_sizes(path, name)],
+        **{
+            member: [as_python(one) for one in ROOT.late_items[kind](path, name, f"_0.{member}")]
+            for member, (kind, as_python) in kinds.items()
+        },
+        "framed": {
+            member: [[int(one) for one in value] for value in values.GetValue()]
+            for member, values in framed.items()
+        },
+    }
+
+
 def types(path: str, fields: list[str]) -> dict[str, str]:
     """The types of fields, by their paths."""
     descriptor = ROOT.RNTupleReader.Open("T", path).GetDescriptor()

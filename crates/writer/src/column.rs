@@ -37,6 +37,19 @@ impl Column {
         self.layout.types.iter().any(|(_, text)| FieldType::parse(text).is_ok_and(|found| found.has_lengths()))
     }
 
+    /// Its type without the levels of the lists of structs of which it is a member, if it is one.
+    fn late_type(&self) -> &DataType {
+        let mut found = &self.data_type;
+        while self.layout.record.is_some() {
+            match found {
+                DataType::List(item) | DataType::FixedList(item, _) | DataType::Optional(item) => found = item,
+                DataType::Struct(members) if members.len() == 1 => found = &members[0].1,
+                _ => break,
+            }
+        }
+        found
+    }
+
     /// That entries may have the default value.
     pub(crate) fn check_default(&self) -> Result<()> {
         let range = match self.layout.precision {
@@ -48,7 +61,7 @@ impl Column {
         let mut ranges = range.into_iter().chain(types.flat_map(|found| found.ranges()));
         let what = if default_bytes(&self.data_type) > MAX_DEFAULT_BYTES {
             format!("entries of more than {} MiB each", MAX_DEFAULT_BYTES >> 20)
-        } else if has_number_by_default(&self.data_type) && ranges.any(|(min, max)| min > 0.0 || max < 0.0) {
+        } else if has_number_by_default(self.late_type()) && ranges.any(|(min, max)| min > 0.0 || max < 0.0) {
             "a precision whose range lacks 0".to_owned()
         } else {
             return Ok(());

@@ -343,8 +343,9 @@ impl<F: TableFormat> Pipeline for TablePipeline<F> {
         let most = self.border.map_or(0, |border| border.n_bytes.min(MAX_CLUSTER_BYTES));
         let n_bytes = entry_bytes.saturating_mul(self.cutter.n_entries() as u64);
         // Those of lists that have a length by their C++ type alone are no values of their own type.
-        let has_lengths = columns[n_known..].iter().any(Column::has_lengths_by_type) && self.cutter.n_entries() > 0;
-        if has_lengths || n_bytes > most.saturating_sub(self.cutter.n_bytes()) {
+        let has_lengths = columns[n_known..].iter().any(Column::has_lengths_by_type);
+        let is_end = lock(&self.format).ends_cluster(&columns[n_known..])? || has_lengths;
+        if is_end && self.cutter.n_entries() > 0 || n_bytes > most.saturating_sub(self.cutter.n_bytes()) {
             self.end_cluster(&mut Manner::helping())?;
         }
         self.file.queue().wait()?;

@@ -98,7 +98,8 @@ pub struct ColumnLayout {
     pub encoding: NumberEncoding,
     /// C++ types of its field, and of members of structs in it, by their paths, with dots between; the column itself is "".
     pub types: Vec<(String, String)>,
-    /// The column of structs of which it is a member, in an RNTuple, if it comes up later: its name is `record.member`.
+    /// The column of structs of which it is a member, in an RNTuple, if it comes up later. It has the levels of the type of that
+    /// column down to the struct, be they lists or optionals, and of each struct on the way one member: the next level.
     pub record: Option<String>,
 }
 

@@ -415,35 +415,55 @@ fn with_more(schema: &Schema, more: &Schema, columns: &[Column]) -> Schema {
     let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
     for (field, column) in more.fields().iter().zip(columns) {
         let record = column.layout.record.as_deref();
-        let grown = record.and_then(|record| {
-            let member = field.name().strip_prefix(&format!("{record}."))?;
-            let member = Arc::new(field.as_ref().clone().with_name(member));
-            fields.iter().enumerate().find_map(|(index, known)| Some((index, with_member(known, record, &member)?)))
-        });
-        match grown {
-            Some((index, grown)) => fields[index] = Arc::new(grown),
+        match fields.iter().position(|known| record == Some(known.name().as_str())) {
+            Some(index) => fields[index] = Arc::new(with_members(&fields[index], field)),
             None => fields.push(Arc::clone(field)),
         }
     }
     Schema::new_with_metadata(fields, schema.metadata().clone())
 }
 
-/// A column of structs with a member more, in the record of a path that begins with its name; `None` if it is in another column.
-fn with_member(field: &Field, record: &str, member: &FieldRef) -> Option<Field> {
-    let rest = record.strip_prefix(field.name().as_str())?;
-    let DataType::Struct(members) = field.data_type() else { return None };
-    let mut members: Vec<FieldRef> = members.iter().cloned().collect();
-    match rest.strip_prefix('.') {
-        Some(inside) => {
-            let found = members.iter().enumerate();
-            let (index, grown) =
-                found.into_iter().find_map(|(index, known)| Some((index, with_member(known, inside, member)?)))?;
-            members[index] = Arc::new(grown);
+/// A field whose structs have those members, too, that those of another one have.
+fn with_members(field: &Field, more: &Field) -> Field {
+    let grown = match (field.data_type(), more.data_type()) {
+        (DataType::Struct(members), DataType::Struct(more)) => {
+            let mut members: Vec<FieldRef> = members.iter().cloned().collect();
+            for member in more {
+                match members.iter().position(|known| known.name() == member.name()) {
+                    Some(index) => members[index] = Arc::new(with_members(&members[index], member)),
+                    None => members.push(Arc::clone(member)),
+                }
+            }
+            DataType::Struct(members.into())
         }
-        None if rest.is_empty() => members.push(Arc::clone(member)),
-        None => return None,
+        (lists, others) => match (item_of(lists), item_of(others)) {
+            (Some(item), Some(other)) => with_item(lists, with_members(item, other)),
+            _ => return field.clone(),
+        },
+    };
+    field.clone().with_data_type(grown)
+}
+
+fn item_of(lists: &DataType) -> Option<&FieldRef> {
+    match lists {
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _) => Some(item),
+        _ => None,
     }
-    Some(field.clone().with_data_type(DataType::Struct(members.into())))
+}
+
+fn with_item(lists: &DataType, item: Field) -> DataType {
+    let item = Arc::new(item);
+    match lists {
+        DataType::LargeList(_) => DataType::LargeList(item),
+        DataType::ListView(_) => DataType::ListView(item),
+        DataType::LargeListView(_) => DataType::LargeListView(item),
+        DataType::FixedSizeList(_, n_items) => DataType::FixedSizeList(item, *n_items),
+        _ => DataType::List(item),
+    }
 }
 
 /// How values are stored in a column, before its field says what it refuses.

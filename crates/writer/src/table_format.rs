@@ -108,6 +108,15 @@ pub trait TableFormat: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// True if the cluster that is being collected ends before columns that come up: its entries have not one default value each of
+    /// one of them.
+    ///
+    /// # Errors
+    /// As [`extend`](TableFormat::extend).
+    fn ends_cluster(&self, _new: &[Column]) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Takes columns that come up later. Returns how many bytes of pieces that has put into the file.
     ///
     /// # Errors

@@ -97,9 +97,12 @@ def is_late(record: pa.Field, path: str) -> bool:
     """Return whether a path is that of a member that a record lacks, or a record in it, and may get later."""
     import pyarrow as pa
 
-    if record.nullable or not pa.types.is_struct(record.type):
+    kind = record.type
+    while is_list(kind):
+        kind = kind.value_type
+    if not pa.types.is_struct(kind):
         return False
-    members = {one.name: one for one in fields_of(record.type)}
+    members = {one.name: one for one in fields_of(kind)}
     for name, member in members.items():
         if path == name or path.startswith(f"{name}."):
             return path != name and is_late(member, path[len(name) + 1 :])

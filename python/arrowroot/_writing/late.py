@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from arrowroot._arrow.defaults import defaults
-from arrowroot._arrow.kinds import fields_of, is_list
+from arrowroot._arrow.kinds import fields_of, is_list, with_fields
 from arrowroot._errors import InvalidRequestError
 from arrowroot._writing.counters import without_counters
 from arrowroot._writing.schema import checked_schema, inferred
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Literal, TypeAlias
 
     from arrowroot._writing.data import Part
@@ -64,162 +64,201 @@ def late_columns(part: Part, known: pa.Schema, where: str) -> tuple[Part, LateCo
     return part, LateColumns(schema, new if part.is_arrow else schema, sample)
 
 
+class Member(NamedTuple):
+    """The place of a member of records that came up later."""
+
+    column: str
+    #: Names of members, from a member of the column on; what is in lists has no names between.
+    way: tuple[str, ...]
+
+    @property
+    def path(self) -> str:
+        """The name of the column that it is written as."""
+        return ".".join((self.column, *self.way))
+
+
 def has_other_members(field: pa.Field, known: pa.Schema) -> bool:
-    """Return whether a column is a record that a table has with other members, in it or in records in it."""
+    """Return whether a column has records with other members than those of a table, at any depth."""
     place = known.get_field_index(field.name)
-    return (
-        place >= 0 and _may_grow(field, known.field(place)) and _differs(field.type, known.field(place).type)
-    )
+    if place < 0:
+        return False
+    own = known.field(place)
+    return any(chain(_new_in(field.type, own.type), _new_in(own.type, field.type)))
 
 
-def _may_grow(given: pa.Field, own: pa.Field) -> bool:
-    """Return whether a field is a record that gets members: the table's is never missing."""
-    return pa.types.is_struct(given.type) and pa.types.is_struct(own.type) and not own.nullable
+def _new_in(given: pa.DataType, own: pa.DataType) -> Iterator[tuple[str, ...]]:
+    """Yield the ways to members of the records of a type, in lists or not, that those of another one lack."""
+    if pa.types.is_struct(given) and pa.types.is_struct(own):
+        members = {one.name: one.type for one in fields_of(own)}
+        for one in fields_of(given):
+            if one.name not in members:
+                yield (one.name,)
+            else:
+                yield from ((one.name, *way) for way in _new_in(one.type, members[one.name]))
+    elif is_list(given) and is_list(own):
+        yield from _new_in(given.value_type, own.value_type)
 
 
-def _differs(given: pa.StructType, own: pa.StructType) -> bool:
-    """Return whether a record has other members than that of a table, or records in it that grow have."""
-    members = {one.name: one for one in fields_of(given)}
-    if set(members) != set(_names(own)):
-        return True
-    grown = ((members[one.name], one) for one in fields_of(own) if _may_grow(members[one.name], one))
-    return any(_differs(member.type, one.type) for member, one in grown)
+def members_apart(
+    part: Part, known: pa.Schema, late: Mapping[str, Member], columns: Columns, where: str
+) -> tuple[Part, dict[str, Member]]:
+    """Return entries whose records have the members that those of a table began with, and others as columns.
 
+    Such a column has all levels of the one that it is of, down to the member: structs of one member, and the same
+    lists. Returns, too, the places of those that are new.
 
-def members_apart(part: Part, known: pa.Schema, columns: Columns, where: str) -> tuple[Part, dict[str, str]]:
-    """Return entries whose records have the members of those of the table, and others as columns ``record.member``.
+    known: of the table, with the columns of the members in ``late``.
 
-    Returns, too: the paths of the records of these columns. Raises: InvalidRequestError for a record that lacks
-    members, unless columns may vary.
+    Raises: InvalidRequestError for a record that lacks members, unless columns may vary.
     """
-    own = {
-        field.name: known.field(field.name).type for field in part.schema if has_other_members(field, known)
-    }
-    if not own:
+    whole = with_members(known, late)
+    growing = [
+        field.name
+        for field in part.schema
+        if has_other_members(field, whole) or any(one.column == field.name for one in late.values())
+    ]
+    if not growing:
         return part, {}
-    apart: dict[str, str] = {}
+    new: dict[str, Member] = {}
+    #: The columns that each of them becomes.
+    become: dict[str, list[pa.Field]] = {}
+    for name in growing:
+        given, own = part.schema.field(name), whole.field(name)
+        lacked = next(_new_in(own.type, given.type), None)
+        if lacked is not None and columns != VARY:
+            path = Member(name, lacked).path
+            raise InvalidRequestError(f"{where}: the data lack {path!r}, which the table has")
+        members = [Member(name, way) for way in _new_in(given.type, own.type)]
+        new |= {one.path: one for one in members}
+        become[name] = [
+            known.field(name),
+            *(known.field(path) for path, one in late.items() if one.column == name),
+            *(_alone(given, one.way).with_name(one.path) for one in members),
+        ]
 
     def split(batch: pa.RecordBatch) -> pa.RecordBatch:
         fields, arrays = [], []
         for field, array in zip(batch.schema, batch.columns, strict=True):
-            if field.name in own:
-                record = _split(field, array, own[field.name], field.name)
-                lacked = "" if columns == VARY else record.lacked
-                if lacked:
-                    raise InvalidRequestError(f"{where}: the data lack {lacked!r}, which the table has")
-                fields.append(record.field)
-                arrays.append(record.array)
-                for path, one, inner in record.late:
-                    apart[one.name] = path
-                    fields.append(one)
-                    arrays.append(inner)
-            else:
-                fields.append(field)
-                arrays.append(array)
+            for wanted in become.get(field.name, [field]):
+                found = array if wanted is field else _with_levels(array, field, wanted)
+                fields.append(field.with_name(wanted.name).with_type(found.type))
+                arrays.append(found)
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, metadata=batch.schema.metadata))
 
     schema = split(pa.RecordBatch.from_pylist([], schema=part.schema)).schema
     if part.table is None:
-        return part._replace(schema=schema, batches=map(split, part.batches)), apart
+        return part._replace(schema=schema, batches=map(split, part.batches)), new
     table = pa.Table.from_batches(map(split, part.table.to_batches()), schema)
     exact, wide = (
-        some.union(name for name, record in apart.items() if _column_of(record, some))
+        some.union(path for path, one in new.items() if one.column in some)
         for some in (part.exact, part.wide)
     )
     batches = iter(table.to_batches())
-    return part._replace(schema=schema, batches=batches, table=table, exact=exact, wide=wide), apart
+    return part._replace(schema=schema, batches=batches, table=table, exact=exact, wide=wide), new
 
 
-def _column_of(path: str, names: Collection[str]) -> str | None:
-    """Return which of these names a path begins with; None if it begins with none."""
-    ends = [end for end, letter in enumerate(f"{path}.") if letter == "."]
-    return next((path[:end] for end in reversed(ends) if path[:end] in names), None)
+def _alone(field: pa.Field, way: tuple[str, ...]) -> pa.Field:
+    """Return a field whose records have one member each, which is on the way to one of them."""
+    if not way:
+        return field
+    if not pa.types.is_struct(field.type):
+        return field.with_type(with_fields(field.type, [_alone(field.type.value_field, way)]))
+    member = field.type.field(field.type.get_field_index(way[0]))
+    return field.with_type(pa.struct([_alone(member, way[1:])]))
+
+
+def _with_levels(array: pa.Array, given: pa.Field, wanted: pa.Field) -> pa.Array:
+    """Return the values of a field with the members that records of another one have; defaults for those that lack."""
+    if pa.types.is_struct(given.type) and pa.types.is_struct(wanted.type):
+        fields, arrays = [], []
+        for member in fields_of(wanted.type):
+            place = given.type.get_field_index(member.name)
+            if place < 0:
+                one, inner = member, defaults(member, len(array))
+            else:
+                one = given.type.field(place)
+                inner = _with_levels(array.field(place), one, member)
+            fields.append(one.with_type(inner.type))
+            arrays.append(inner)
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
+    if is_list(given.type) and is_list(wanted.type):
+        item = given.type.value_field
+        items = _with_levels(array.values, item, wanted.type.value_field)
+        kind = with_fields(given.type, [item.with_type(items.type)])
+        own = array.buffers()[: 1 if pa.types.is_fixed_size_list(kind) else 2]
+        return pa.Array.from_buffers(kind, len(array), own, array.null_count, array.offset, [items])
+    return array
+
+
+def as_their_records(schema: pa.Schema, late: Mapping[str, Member], known: pa.Schema) -> pa.Schema:
+    """Return a schema whose members that came up later may be missing where their records in a table may."""
+    whole = {name: known.field(name) for name in {one.column for one in late.values()}}
+    fields = [
+        _with_nulls_of(field, whole[late[field.name].column], late[field.name].way)
+        if field.name in late
+        else field
+        for field in schema
+    ]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def _with_nulls_of(field: pa.Field, own: pa.Field, way: tuple[str, ...]) -> pa.Field:
+    """Return a field that is nullable where another is, down to a member that this one lacks."""
+    if pa.types.is_struct(own.type):
+        member, place = field.type.field(0), own.type.get_field_index(way[0])
+        inner = member if place < 0 else _with_nulls_of(member, own.type.field(place), way[1:])
+        kind = pa.struct([inner])
+    else:
+        kind = with_fields(field.type, [_with_nulls_of(field.type.value_field, own.type.value_field, way)])
+    return field.with_type(kind).with_nullable(own.nullable)
+
+
+def without_levels(schema: pa.Schema, late: Mapping[str, Member]) -> pa.Schema:
+    """Return a schema whose members that came up later have their own types alone."""
+    fields = []
+    for field in schema:
+        kind, way = field.type, late[field.name].way if field.name in late else ()
+        for name in way:
+            while not pa.types.is_struct(kind):
+                kind = kind.value_type
+            kind = kind.field(kind.get_field_index(name)).type
+        fields.append(field.with_type(kind))
+    return pa.schema(fields, metadata=schema.metadata)
 
 
 def check_no_late_members(given: pa.Schema, known: pa.Schema, where: str) -> None:
-    """Raise InvalidRequestError for a member that comes up late, and that its record cannot get."""
+    """Raise InvalidRequestError for a member of a record of a tree that comes up late."""
     for field in given:
         place = known.get_field_index(field.name)
-        late = None if place < 0 else _late_inside(field.type, known.field(place).type, field.name)
-        if late is not None:
+        way = None if place < 0 else next(_new_in(field.type, known.field(place).type), None)
+        if way is not None:
             raise InvalidRequestError(
-                f"{where}: {late!r} comes up later, and its record is of a tree, may be missing, or is in a list: "
-                "records of an RNTuple that are never missing get members; give schema= with all members of others"
+                f"{where}: {Member(field.name, way).path!r} comes up later, and a tree stores the members of a record "
+                "together: give schema= with all members, or write an RNTuple (layout='rntuple'), whose records get "
+                "members"
             )
 
 
-def _late_inside(given: pa.DataType, own: pa.DataType, path: str) -> str | None:
-    """Return the path of the first member of records that the table's lack, at any depth; None if there is none."""
-    if pa.types.is_struct(given) and pa.types.is_struct(own):
-        members = {one.name: one.type for one in fields_of(own)}
-        inside = [(one, f"{path}.{one.name}") for one in fields_of(given)]
-        late = (
-            _late_inside(one.type, members[one.name], name) if one.name in members else name
-            for one, name in inside
-        )
-        return next(filter(None, late), None)
-    if is_list(given) and is_list(own):
-        return _late_inside(given.value_type, own.value_type, path)
-    return None
+def with_members(schema: pa.Schema, late: Mapping[str, Member]) -> pa.Schema:
+    """Return a schema whose members that came up later are in their records."""
+    if not late:
+        return schema
+    more: dict[str, list[pa.Field]] = {}
+    for name, member in late.items():
+        more.setdefault(member.column, []).append(schema.field(name))
+    fields = [_joined(field, more.get(field.name, [])) for field in schema if field.name not in late]
+    return pa.schema(fields, metadata=schema.metadata)
 
 
-def _names(record: pa.StructType) -> list[str]:
-    return [one.name for one in fields_of(record)]
-
-
-class _Split(NamedTuple):
-    """A record with the members of that of a table."""
-
-    field: pa.Field
-    array: pa.Array
-    #: Its other members as columns, behind the paths of the records that they are of.
-    late: list[tuple[str, pa.Field, pa.Array]]
-    #: The path of a member that it lacks, "" if it has all.
-    lacked: str
-
-
-def _split(field: pa.Field, array: pa.StructArray, own: pa.StructType, path: str) -> _Split:
-    """Return a record with the members of another one, defaults for those that it lacks, and its others as columns."""
-    given = {
-        one.name: (one, inner) for one, inner in zip(fields_of(field.type), array.flatten(), strict=True)
-    }
-    fields, arrays, late, lacked = [], [], [], ""
-    for one in fields_of(own):
-        place = f"{path}.{one.name}"
-        if one.name not in given:
-            lacked = lacked or place
-            member, inner = one, defaults(one, len(array))
-        else:
-            member, inner = given.pop(one.name)
-            if _may_grow(member, one):
-                member, inner, more, lacks = _split(member, inner, one.type, place)
-                late += more
-                lacked = lacked or lacks
-        fields.append(member.with_type(inner.type))
-        arrays.append(inner)
-    record = pa.StructArray.from_arrays(arrays, fields=fields)
-    late += [(path, one.with_name(f"{path}.{name}"), inner) for name, (one, inner) in given.items()]
-    return _Split(field.with_type(record.type), record, late, lacked)
-
-
-def with_members(schema: pa.Schema, records: Mapping[str, str]) -> pa.Schema:
-    """Return a schema whose late members are in their records.
-
-    records: paths of the records of columns ``record.member``.
-    """
-    fields = {field.name: field for field in schema if field.name not in records}
-    for name, path in records.items():
-        column = _column_of(path, fields) or path
-        late = schema.field(name).with_name(name[len(path) + 1 :])
-        fields[column] = _with_member(fields[column], path[len(column) + 1 :], late)
-    return pa.schema(fields.values(), metadata=schema.metadata)
-
-
-def _with_member(record: pa.Field, path: str, late: pa.Field) -> pa.Field:
-    """Return a record that has a member more, or in which the record of a path has it."""
-    members = {one.name: one for one in fields_of(record.type)}
-    if inside := _column_of(path, members) if path else None:
-        members[inside] = _with_member(members[inside], path[len(inside) + 1 :], late)
-    else:
-        members[late.name] = late
-    return record.with_type(pa.struct(members.values()))
+def _joined(field: pa.Field, others: list[pa.Field]) -> pa.Field:
+    """Return a field whose records have the members of those of others, too, which are of the same levels."""
+    if not others:
+        return field
+    if is_list(field.type):
+        item = _joined(field.type.value_field, [one.type.value_field for one in others])
+        return field.with_type(with_fields(field.type, [item]))
+    members: dict[str, list[pa.Field]] = {one.name: [one] for one in fields_of(field.type)}
+    for one in chain.from_iterable(fields_of(other.type) for other in others):
+        members.setdefault(one.name, []).append(one)
+    return field.with_type(pa.struct([_joined(one[0], one[1:]) for one in members.values()]))

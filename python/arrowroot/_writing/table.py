@@ -35,11 +35,14 @@ from arrowroot._writing.late import (
     FIXED,
     VARY,
     LateColumns,
+    Member,
+    as_their_records,
     check_no_late_members,
     has_other_members,
     late_columns,
     members_apart,
     with_members,
+    without_levels,
 )
 from arrowroot._writing.learning import Learning, WaitingEntries, is_large
 from arrowroot._writing.naming import naming, reraising
@@ -111,8 +114,8 @@ class TableWriter:
         self._is_filled = False
         #: Of all columns, with those that count others.
         self._names: list[str] = []
-        #: The records that late columns are members of.
-        self._records: dict[str, str] = {}
+        #: The places of columns that are members of records.
+        self._late: dict[str, Member] = {}
         #: The names of its projected fields, once its columns are known.
         self.projected: list[str] = []
         #: The C++ types that these have in a table that is read.
@@ -172,7 +175,7 @@ class TableWriter:
     def schema(self) -> pa.Schema | None:
         """Names and types of the columns; None before the first entries, if none was given."""
         conformer = self._learning.conformer
-        return None if conformer is None else with_members(conformer.schema, self._records)
+        return None if conformer is None else with_members(conformer.schema, self._late)
 
     @property
     def conformer(self) -> Conformer:
@@ -518,30 +521,34 @@ class TableWriter:
         known = self.first_schema
         if known is None:
             return part
-        has_records = self._layout.format == "rntuple" and any(
-            has_other_members(field, known) for field in part.schema
+        is_tree = self._layout.format == "ttree"
+        own = with_members(known, self._late)
+        has_records = not is_tree and (
+            bool(self._late) or any(has_other_members(field, own) for field in part.schema)
         )
-        if set(part.schema.names) == set(known.names) and not has_records:
+        if is_tree:
             check_no_late_members(part.schema, known, self._where)
+        if set(part.schema.names) == set(known.names) and not has_records:
             return part
         if self._native is None:
             self._begin_with_held()
-        records: dict[str, str] = {}
+        members: dict[str, Member] = {}
         if has_records:
-            part, records = members_apart(part, self.conformer.schema, self._columns, self._where)
-        check_no_late_members(part.schema, self.conformer.schema, self._where)
+            part, members = members_apart(part, self.conformer.schema, self._late, self._columns, self._where)
         part, late = late_columns(part, self.conformer.schema, self._where)
         if late is not None:
-            self._extend(late, records)
+            self._extend(late, members)
         return part
 
-    def _extend(self, late: LateColumns, records: Mapping[str, str]) -> None:
+    def _extend(self, late: LateColumns, members: Mapping[str, Member]) -> None:
         """Add columns; the entries that have them are checked before, as far as they are known.
 
-        records: those that columns are members of.
+        members: the places of those that are members of records.
         """
         known = self.conformer.schema
-        schema = pa.schema([*known, *late.schema], metadata=known.metadata)
+        members = {name: one for name, one in members.items() if name in late.schema.names}
+        new = as_their_records(late.schema, members, with_members(known, self._late))
+        schema = pa.schema([*known, *new], metadata=known.metadata)
         conformer = Conformer(schema, self._where, some_suffice=self._columns == VARY)
         conformer.check(late.sample, self._n_entries)
         for batch in late.sample.to_batches():
@@ -551,24 +558,25 @@ class TableWriter:
         numbers = settings.codec_numbers(
             layout.compression, self._of_file, layout.format, schema.names, self._where, may_grow=True
         )
-        known_and_late = layout.columns(schema, [], self._where, may_grow=True, projected=self.projected)
+        alone = without_levels(schema, self._late | members)
+        known_and_late = layout.columns(alone, [], self._where, may_grow=True, projected=self.projected)
         layouts = [
-            one._replace(record=records.get(name))
-            for name, one in zip(late.schema.names, known_and_late[n_known:], strict=True)
+            one._replace(record=members[name].column if name in members else None)
+            for name, one in zip(new.names, known_and_late[n_known:], strict=True)
         ]
         if not self.is_trial:
-            warn_of_few_readers(late.schema, layout, layouts, self._where)
+            warn_of_few_readers(pa.schema(list(alone)[n_known:]), layout, layouts, self._where)
         with naming(self._where):
             self._started.extend(
-                late.schema,
+                new,
                 recorded=late.recorded,
                 layouts=layouts,
                 compression=[None if number == settings.TRIED else number for number in numbers[n_known:]],
-                titles=[self._titles.get(name, "") for name in late.schema.names],
+                titles=[self._titles.get(name, "") for name in new.names],
             )
         self._learning.conformer = conformer
-        self._names += late.schema.names
-        self._records |= {name: record for name, record in records.items() if name in late.schema.names}
+        self._names += new.names
+        self._late |= members
 
     @property
     def _started(self) -> _native.TableWriter:

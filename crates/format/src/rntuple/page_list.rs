@@ -130,6 +130,14 @@ impl PageList {
         self.push_column(ColumnPages { range, is_suppressed: false, first_element, compression });
     }
 
+    /// The same for the next column of any cluster, by its number in the list.
+    pub fn add_column_to(&mut self, cluster: usize, first_element: u64, compression: u32, pages: &[Page]) {
+        let start = self.pages.len();
+        self.pages.extend_from_slice(pages);
+        let range = start..self.pages.len();
+        self.columns[cluster].push(ColumnPages { range, is_suppressed: false, first_element, compression });
+    }
+
     /// Adds a column whose elements are in another representation. `first_element`: 1 to 2^63, which ROOT writes always.
     pub fn add_suppressed_column(&mut self, first_element: u64) {
         let range = self.pages.len()..self.pages.len();

@@ -34,7 +34,9 @@ fn needs_check(node: &Node) -> bool {
         Node::List { item, unique, .. } | Node::FixedAsList { item, unique, .. } => {
             unique.is_some_and(Unique::needs_check) || needs_check(item)
         }
-        Node::Fixed { item } | Node::Optional { item, .. } | Node::Present { item, .. } => needs_check(item),
+        Node::Fixed { item } | Node::Optional { item, .. } | Node::Present { item, .. } | Node::Beside { item, .. } => {
+            needs_check(item)
+        }
         Node::Struct { members: parts } | Node::Variant { alternatives: parts, .. } => parts.iter().any(needs_check),
     }
 }
@@ -54,8 +56,8 @@ fn compared(node: &Node) -> Compared {
         Node::Struct { members: parts } | Node::Variant { alternatives: parts, .. } => {
             (false, parts.iter().map(compared).collect())
         }
-        // Its values are those of its item.
-        Node::Present { item, .. } => return compared(item),
+        // Its values are those of its item, and no set has a member that came up later.
+        Node::Present { item, .. } | Node::Beside { item, .. } => return compared(item),
     };
     Compared { is_unordered, parts }
 }
@@ -70,6 +72,9 @@ fn check(node: &Node, values: &Stored, range: Range<usize>) -> Result<(), Fault>
             if let Some(unique) = unique {
                 distinct_in(offsets, (items, &compared(item)), range.clone(), *unique, KEYS)?;
             }
+            in_lists(offsets, range, |inner| check(item, items, inner))
+        }
+        (Node::Beside { item, .. }, Stored::List { offsets, items }) => {
             in_lists(offsets, range, |inner| check(item, items, inner))
         }
         (Node::ListAsFixed { n_items, item }, Stored::List { offsets, items }) => {
@@ -94,7 +99,7 @@ fn check(node: &Node, values: &Stored, range: Range<usize>) -> Result<(), Fault>
             check(item, items, range.start * n_items..range.end * n_items)
                 .map_err(|(place, what)| (place / (*n_items).max(1), what))
         }
-        (Node::Fixed { item }, Stored::Fixed { n_items, items, .. }) => {
+        (Node::Fixed { item } | Node::Beside { item, .. }, Stored::Fixed { n_items, items, .. }) => {
             let inside = range.start * n_items..range.end * n_items;
             check(item, items, inside).map_err(|(place, what)| (place / (*n_items).max(1), what))
         }
@@ -108,7 +113,7 @@ fn check(node: &Node, values: &Stored, range: Range<usize>) -> Result<(), Fault>
             })
         }
         // Missing lists are empty, and lists of a length are looked at where they are.
-        (Node::Optional { item, .. }, Stored::Optional { valid, values }) => valid
+        (Node::Optional { item, .. } | Node::Beside { item, .. }, Stored::Optional { valid, values }) => valid
             .slice(range.start, range.len())
             .set_slices()
             .try_for_each(|(start, end)| check(item, values, range.start + start..range.start + end)),

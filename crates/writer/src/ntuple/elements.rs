@@ -112,6 +112,8 @@ impl Elements {
 pub(super) struct ClusterElements {
     /// By the numbers of the columns.
     pub(super) columns: Vec<Elements>,
+    /// Items of the column of the table that is added whose ends another one has: by the columns of these ends.
+    beside: Vec<(ColumnId, i64)>,
 }
 
 /// The fault of values that are not what [`Stored`] says.
@@ -121,7 +123,7 @@ pub(super) struct Malformed(pub(super) &'static str);
 impl ClusterElements {
     /// Without elements.
     pub(super) fn new(n_columns: usize) -> Self {
-        ClusterElements { columns: vec![Elements::default(); n_columns] }
+        ClusterElements { columns: vec![Elements::default(); n_columns], beside: Vec::new() }
     }
 
     fn at(&mut self, column: ColumnId) -> &mut Elements {
@@ -204,6 +206,7 @@ impl ClusterElements {
             (Node::Optional { ends, item }, Stored::Optional { valid: present, values }) => {
                 self.add_optional(*ends, item, present, values, valid)?;
             }
+            (Node::Beside { ends, item }, values) => self.add_beside(*ends, item, values, valid)?,
             _ => return Err(Malformed("values that are not of the type of the column")),
         }
         Ok(())
@@ -229,6 +232,52 @@ impl ClusterElements {
             None => Some(present.clone()),
         };
         self.add(item, values, both.as_ref())
+    }
+
+    /// Adds the items of lists, and values of optionals, whose ends another column of the table has added.
+    fn add_beside(
+        &mut self,
+        ends: ColumnId,
+        item: &Node,
+        values: &Stored,
+        valid: Option<&BooleanBuffer>,
+    ) -> Result<(), Malformed> {
+        let (items, n_items, valid) = match values {
+            Stored::List { offsets, items } => {
+                let range = span(offsets)?;
+                (&items.slice(range.clone()), range.len(), None)
+            }
+            Stored::Optional { valid: present, values } => {
+                let both = valid.map_or_else(|| present.clone(), |valid| valid & present);
+                (&**values, both.count_set_bits(), Some(both))
+            }
+            Stored::Fixed { len, n_items, items } => {
+                let n_lists = valid.map_or(*len, BooleanBuffer::count_set_bits);
+                (&**items, n_lists.saturating_mul(*n_items), valid.map(|valid| repeated(valid, *n_items)))
+            }
+            _ => return Err(Malformed("values that are not of the type of the column")),
+        };
+        let n_items = i64::try_from(n_items).map_err(|_| Malformed("too many values"))?;
+        match self.beside.last_mut() {
+            Some((last, n_before)) if *last == ends => *n_before += n_items,
+            _ => self.beside.push((ends, n_items)),
+        }
+        self.add(item, items, valid.as_ref())
+    }
+
+    /// That a column of the table whose items stand beside those of another one has as many as that one.
+    ///
+    /// # Errors
+    /// If it has not.
+    pub(super) fn check_beside(&mut self) -> Result<(), Malformed> {
+        let mut found = std::mem::take(&mut self.beside);
+        found.sort_unstable_by_key(|(ends, _)| ends.0);
+        let is_one = |same: &[(ColumnId, i64)]| {
+            let n_items: i64 = same.iter().map(|(_, n_items)| n_items).sum();
+            n_items == self.columns[same[0].0.0 as usize].n_items
+        };
+        let is_whole = found.chunk_by(|(one, _), (other, _)| one == other).all(is_one);
+        if is_whole { Ok(()) } else { Err(Malformed("a member of other records than there are")) }
     }
 
     /// Counts items of lists; returns how many there were before.

@@ -31,6 +31,7 @@ use arrowroot_format::rntuple::{
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::{Error, Result};
 
+use super::late;
 use crate::field_type::FieldType;
 use crate::settings::{ColumnLayout, NumberEncoding, Precision};
 use crate::unique::Unique;
@@ -64,6 +65,8 @@ pub(super) enum Node {
     Optional { ends: ColumnId, item: Box<Node> },
     /// Lists of one value each, or of none where a variant is none of its alternatives.
     Present { ends: ColumnId, item: Box<Node> },
+    /// Items of lists, or values of optionals, that another column of the table has: it stores these ends.
+    Beside { ends: ColumnId, item: Box<Node> },
 }
 
 /// Adds the fields and columns of a column of the table. `is_compressed`: the bytes of numbers are split then, as ROOT does, if the
@@ -94,42 +97,19 @@ pub(super) fn add_column(
     });
     let types: BTreeMap<String, FieldType> = types.collect::<Result<_>>()?;
     let (precision, used) = (layout.precision, BTreeSet::new());
-    let (parent, name) = match &layout.record {
-        None => (None, name),
-        Some(record) => (Some(record_of(schema, record)?), name.strip_prefix(&format!("{record}.")).unwrap_or(name)),
-    };
+    let place = layout.record.as_ref().map(|record| late::place(schema, record, name, data_type)).transpose()?;
     let mut adding = Adding { schema, is_split, is_delta, precision, types: &types, used };
-    let at = Member { name: &stored_name(name), title, path: "" };
-    let node = adding.member(at, data_type, Around { parent, ..Around::default() })?;
+    let node = match &place {
+        None => adding.member(Member { name: &stored_name(name), title, path: "" }, data_type, Around::default())?,
+        Some(place) => {
+            let at = Member { name: &stored_name(place.name), title, path: "" };
+            place.node(adding.member(at, place.data_type, place.around())?)
+        }
+    };
     match types.keys().find(|path| !adding.used.contains(*path)) {
         None => Ok(node),
         Some(path) => Err(Error::unsupported(0, format!("types: it has no part {path:?} whose type may be said"))),
     }
-}
-
-/// The field of a column of structs, or of structs in it, to which members are added.
-///
-/// Source: `RNTupleModel::RUpdater::AddField` (ROOT 6.40), which adds to untyped records alone.
-fn record_of(schema: &Schema, path: &str) -> Result<FieldId> {
-    let is_open = |id: FieldId| schema.at(id).role() == Role::Record && schema.at(id).type_name().is_empty();
-    let found = record_at(schema, None, path).filter(|&id| is_open(id));
-    found.ok_or_else(|| {
-        Error::unsupported(0, format!("column {path:?} is no record without a name: it has its members"))
-    })
-}
-
-/// The field of a path through records. A name may have dots itself: the longest counts.
-fn record_at(schema: &Schema, around: Option<FieldId>, path: &str) -> Option<FieldId> {
-    let ends = std::iter::once(path.len()).chain(path.rmatch_indices('.').map(|(place, _)| place));
-    ends.into_iter().find_map(|end| {
-        let name = stored_name(&path[..end]);
-        let field = schema.fields().find(|field| field.parent() == around && field.name() == name)?;
-        match path.get(end + 1..) {
-            None => Some(field.id()),
-            Some(rest) if field.role() == Role::Record => record_at(schema, Some(field.id()), rest),
-            Some(_) => None,
-        }
-    })
 }
 
 /// The levels around a field.

@@ -1,9 +1,116 @@
 //! Columns that come up later: deferred columns in the extension of the schema, of which nothing is stored up to there.
+//!
+//! Those inside of collections that have items already are filled up: see `back_fill.rs`.
 
+use arrowroot_arrow::stored::stored_name;
 use arrowroot_format as format;
-use format::rntuple::{Deferred, FieldId, Role, Schema};
+use format::column::DataType;
+use format::rntuple::{ColumnId, Deferred, FieldId, Role, Schema};
 
-use crate::error::Result;
+use super::fields::{Around, ITEM, Node};
+use crate::column::Column;
+use crate::error::{Error, Result};
+
+/// The place of a member that comes up later, of a column of structs.
+pub(super) struct LatePlace<'t> {
+    /// The field of the struct.
+    record: FieldId,
+    pub(super) name: &'t str,
+    pub(super) data_type: &'t DataType,
+    /// The levels down to it: the column of the ends of lists, `None` for a struct.
+    levels: Vec<Option<ColumnId>>,
+}
+
+/// Finds the place of a member, by a type that has the levels of that of the column down to it.
+///
+/// # Errors
+/// Unsupported if the struct has a class, or is in something of a type that C++ says: these have their members.
+///
+/// # Source
+/// `RNTupleModel::RUpdater::AddField` (ROOT 6.40), which adds to untyped records alone.
+pub(super) fn place<'t>(
+    schema: &Schema,
+    record: &str,
+    column: &'t str,
+    mut data_type: &'t DataType,
+) -> format::Result<LatePlace<'t>> {
+    let refused =
+        || format::Error::unsupported(0, format!("{column:?} is of no record without a name: it has its members"));
+    let child = |parent: Option<FieldId>, name: &str| {
+        let mut fields = schema.fields().filter(|field| field.parent() == parent && field.source().is_none());
+        fields.find(|field| field.name() == name)
+    };
+    let mut field = child(None, &stored_name(record)).ok_or_else(refused)?;
+    let mut levels = Vec::new();
+    loop {
+        let is_open = field.type_name().is_empty();
+        let (level, next, inner) = match (data_type, field.role()) {
+            (DataType::Struct(members), Role::Record) if is_open && members.len() == 1 => {
+                let (name, member) = &members[0];
+                let known = child(Some(field.id()), &stored_name(name));
+                let Some(known) = known else {
+                    levels.push(None);
+                    return Ok(LatePlace { record: field.id(), name, data_type: member, levels });
+                };
+                (None, known, member)
+            }
+            (DataType::List(item) | DataType::FixedList(item, _) | DataType::Optional(item), Role::Collection)
+                if is_open =>
+            {
+                let ends = schema.columns.iter().position(|column| column.field == field.id());
+                let ends = ends.and_then(|place| u32::try_from(place).ok()).ok_or_else(refused)?;
+                (Some(ColumnId(ends)), child(Some(field.id()), ITEM).ok_or_else(refused)?, &**item)
+            }
+            _ => return Err(refused()),
+        };
+        levels.push(level);
+        (field, data_type) = (next, inner);
+    }
+}
+
+impl LatePlace<'_> {
+    /// The levels around the member.
+    pub(super) fn around(&self) -> Around {
+        Around { parent: Some(self.record), is_untyped: self.is_inside(), is_optional: false }
+    }
+
+    /// True if the struct is in lists, or may be missing.
+    fn is_inside(&self) -> bool {
+        self.levels.iter().any(Option::is_some)
+    }
+
+    /// The node of values that have all levels.
+    pub(super) fn node(&self, member: Node) -> Node {
+        self.levels.iter().rev().fold(member, |node, level| match level {
+            Some(ends) => Node::Beside { ends: *ends, item: Box::new(node) },
+            None => Node::Struct { members: vec![node] },
+        })
+    }
+}
+
+/// True if some of these columns are members of structs that are in lists, or may be missing.
+///
+/// # Errors
+/// [`Error::InvalidRequest`] for a member that has no place.
+pub(super) fn are_inside(schema: &Schema, columns: &[Column]) -> Result<bool> {
+    let mut found = false;
+    for column in columns {
+        if let Some(record) = &column.layout.record {
+            let place = place(schema, record, &column.name, &column.data_type);
+            let place = place.map_err(|error| invalid(&column.name, &error.fault().what))?;
+            found |= place.is_inside();
+            if place.is_inside() && column.has_lengths_by_type() {
+                let what = "its C++ type alone says how long its lists are, which those of earlier items are not";
+                return Err(invalid(&column.name, what));
+            }
+        }
+    }
+    Ok(found)
+}
+
+pub(super) fn invalid(column: &str, what: &str) -> Error {
+    Error::InvalidRequest { what: format!("column {column:?}: {what}") }
+}
 
 /// Defers the columns of a schema from a number on to the element that an entry begins with. Returns the first element of each.
 ///

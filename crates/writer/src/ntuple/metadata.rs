@@ -5,8 +5,8 @@ use format::Output;
 use format::codec::{CompressionSetting, Compressor};
 use format::container::{Datime, Key};
 use format::rntuple::{
-    Anchor, AttributeSet, Blob, ClusterGroup, ClusterSummary, EnvelopeLink, FIRST_VERSION, Footer, Locator, Page,
-    PageList, Schema, WRITTEN_VERSION,
+    Anchor, AttributeSet, Blob, ClusterGroup, ClusterSummary, ColumnPages, EnvelopeLink, FIRST_VERSION, Footer,
+    Locator, Page, PageList, Schema, WRITTEN_VERSION,
 };
 
 use super::pages::WrittenPage;
@@ -59,6 +59,47 @@ impl Lists {
     pub(super) fn extend(&mut self, first_elements: Vec<u64>) {
         self.n_elements.extend(first_elements);
         self.pages.resize(self.n_elements.len(), (Vec::new(), CompressionSetting::NONE));
+    }
+
+    /// Number of clusters so far.
+    pub(super) fn n_clusters(&self) -> usize {
+        self.groups.iter().map(|(_, list)| list.clusters.len()).sum()
+    }
+
+    /// The number of elements of a column in each cluster.
+    pub(super) fn n_elements_of(&self, column: usize) -> Vec<u64> {
+        let of_cluster = |list: &PageList, columns: &[ColumnPages]| {
+            let pages = columns.get(column).map_or(&[][..], |listed| list.pages(listed));
+            pages.iter().map(|page| u64::from(page.n_elements)).sum()
+        };
+        let of_list = |list: &PageList| list.columns.iter().map(|of| of_cluster(list, of)).collect::<Vec<u64>>();
+        self.groups.iter().flat_map(|(_, list)| of_list(list)).collect()
+    }
+
+    /// Lists columns in all clusters so far that came up behind them.
+    ///
+    /// `pages`: by cluster, of the columns from `first` on. `deferred`: first elements of deferred columns, which have no pages
+    /// before. `settings`: how the pages of each are compressed.
+    pub(super) fn fill(
+        &mut self,
+        first: usize,
+        pages: Vec<Vec<Vec<Page>>>,
+        deferred: &[Option<u64>],
+        settings: &[CompressionSetting],
+    ) {
+        let mut pages = pages.into_iter();
+        for (_, list) in &mut self.groups {
+            for (cluster, new) in (0..list.clusters.len()).zip(&mut pages) {
+                for column in list.columns[cluster].len()..first + new.len() {
+                    let of_column = column.checked_sub(first).map_or(&[][..], |number| &new[number]);
+                    // Those of an earlier extension had no elements up to here, or they are listed.
+                    let so_far = if column < first { 0 } else { self.n_elements[column] };
+                    let first_element = deferred[column].unwrap_or(so_far);
+                    list.add_column_to(cluster, first_element, settings[column].0.unsigned_abs(), of_column);
+                    self.n_elements[column] += of_column.iter().map(|page| u64::from(page.n_elements)).sum::<u64>();
+                }
+            }
+        }
     }
 
     /// Number of entries so far.

@@ -28,6 +28,7 @@ use crate::settings::{self, ColumnCodec, ColumnLayout, Precision, ProjectedField
 use crate::table_format::{EncodeTask, Encoded, Extension, TableFormat};
 
 mod attributes;
+mod back_fill;
 mod checks;
 mod copied;
 mod distinct;
@@ -43,6 +44,7 @@ mod typed;
 
 pub use attributes::AttributeSets;
 pub(crate) use attributes::attribute_schema;
+use back_fill::BackFill;
 use checks::check_of;
 pub use copied::CopiedNtuple;
 use distinct::Distinct;
@@ -220,13 +222,12 @@ impl NtupleFormat {
     fn elements(&self, cluster: &Cluster) -> Result<ClusterElements> {
         let mut elements = ClusterElements::new(self.columns.types.len());
         for ((name, node), parts) in self.columns.tables.iter().zip(&cluster.columns) {
-            for values in parts {
-                elements.add(node, values, None).map_err(|malformed| Error::Value {
-                    column: name.clone(),
-                    entry: cluster.first_entry,
-                    what: malformed.0.to_owned(),
-                })?;
-            }
+            let added = parts.iter().try_for_each(|values| elements.add(node, values, None));
+            added.and_then(|()| elements.check_beside()).map_err(|malformed| Error::Value {
+                column: name.clone(),
+                entry: cluster.first_entry,
+                what: malformed.0.to_owned(),
+            })?;
         }
         Ok(elements)
     }
@@ -407,10 +408,26 @@ impl TableFormat for NtupleFormat {
             columns.add(&mut schema, &NtupleColumn::from(column.clone()))?;
         }
         describe_classes(file, &mut schema)?;
+        let behind = back_fill::behind(&columns.tables[extension.n_known..], &schema, extension.columns, n_known)?;
         self.lists.extend(late::defer(&mut schema, n_known, extension.first_entry)?);
         (self.schema, self.columns) = (schema, Arc::new(columns));
         self.settings.arrow_schema = extension.arrow_schema;
-        Ok(0)
+        if behind.is_empty() {
+            return Ok(0);
+        }
+        let filling = BackFill {
+            file,
+            record: &mut self.record,
+            datime: self.datime,
+            seek_root: self.seek_root,
+            types: &self.columns.types,
+            page_bytes: self.settings.page_bytes,
+        };
+        filling.fill(&behind, &self.schema, n_known, &mut self.lists)
+    }
+
+    fn ends_cluster(&self, new: &[Column]) -> Result<bool> {
+        late::are_inside(&self.schema, new)
     }
 
     fn finish(&mut self, file: &FileWriter) -> Result<()> {
