@@ -564,11 +564,3 @@ def test_warnings_of_unreadable_columns_are_told_once(tmp_path, inputs):
         warnings.simplefilter("error")
         made = ar.skim(f"{directory}/ttree/*.root", tmp_path / "o.root", "Events")
     assert made.left_out == []
-
-
-def test_a_pattern_of_trees_is_refused_with_what_to_write(tmp_path):
-    with ar.create(tmp_path / "a.root") as file:
-        for name in ("DF_1/O2aod", "DF_2/O2aod"):
-            file[name] = {"x": [1, 2]}
-    with pytest.raises(ar.InvalidRequestError, match=r"a skim is of one tree of each file.*arrowroot\.write"):
-        ar.skim(tmp_path / "a.root", tmp_path / "o.root", tree="DF_*/O2aod")

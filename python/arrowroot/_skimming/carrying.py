@@ -108,15 +108,29 @@ class Objects:
         #: Objects and directories that do not come along, and why.
         self._left_out: dict[str, str] = {}
 
-    def take(self, file: File, picks: Sequence[Sequence[Pick]], tried: Sequence[Pick]) -> None:
+    def take(
+        self, file: File, picks: Sequence[Sequence[Pick]], tried: Sequence[Pick], *, with_objects: bool
+    ) -> None:
         """Take the objects of an input, all or none of them, and entries of trees as their bytes are.
 
-        picks: for each output. tried: entries that are read before anything is taken.
+        picks: for each output. tried: entries that are read before anything is taken. with_objects: False if another
+        input of the same file has brought its objects.
 
         Raises: what reading does; SchemaMismatchError and UnsupportedError for those that cannot be merged.
         """
-        holders = holders_of_trees(file)
-        paths = []
+        paths = self._paths_in(file) if with_objects else []
+        if not paths and not any(picks):
+            return
+        for number, merger in enumerate(self._mergers):
+            try:
+                file.merge_into(merger, paths, picks[number], () if number else tried)
+            except ArrowrootError as error:
+                self.is_intact = number == 0 and getattr(error, "is_of_input", False)
+                raise
+
+    def _paths_in(self, file: File) -> list[str]:
+        """Return the paths of the objects of an input that come along, and note the others."""
+        holders, paths = holders_of_trees(file), []
         for key in file.key_list(cycles=False):
             if key.is_tree or not self._rule.takes(key.path):
                 continue
@@ -132,14 +146,7 @@ class Objects:
             self._left_out[path] = (
                 f"{url}: {path}: there are trees in it; arrowroot skim {url}:{trees[0]} OUT --carry none takes one"
             )
-        if not paths and not any(picks):
-            return
-        for number, merger in enumerate(self._mergers):
-            try:
-                file.merge_into(merger, paths, picks[number], () if number else tried)
-            except ArrowrootError as error:
-                self.is_intact = number == 0 and getattr(error, "is_of_input", False)
-                raise
+        return paths
 
     def finish(self, tables: Iterable[str]) -> Merged:
         """Write what the outputs lack.

@@ -10,6 +10,8 @@ from arrowroot._api.unified import Unified
 from arrowroot._errors import UnsupportedColumnWarning
 from arrowroot._passes.left_out import LeavingOut
 from arrowroot._select.columns import Choice, select
+from arrowroot._skimming.inputs import with_each_tree
+from arrowroot._skimming.request import check_one_input
 from arrowroot._skimming.tables import with_counters_of
 
 if TYPE_CHECKING:
@@ -33,7 +35,13 @@ class Together(NamedTuple):
 
 
 def with_columns_of_all(request: Request) -> tuple[Request, Sequence[tuple[str, str]]]:
-    """Return a request with the columns of inputs that may differ, and those that can be read nowhere, with reasons."""
+    """Return a request with the columns of inputs that may differ, and those that can be read nowhere, with reasons.
+
+    Patterns of trees have become these, each an input.
+    """
+    request = request._replace(files=with_each_tree(request.files, request.storage))
+    if request.entries is not None:
+        check_one_input(len(request.files))
     if not request.may_differ:
         return request, ()
     found = together(request)

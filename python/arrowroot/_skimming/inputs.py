@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._api.file import File
+from arrowroot._api.opened import is_pattern, matching_trees
 from arrowroot._api.tree import Tree
 from arrowroot._errors import (
     CorruptFileError,
@@ -23,7 +23,7 @@ from arrowroot._passes.ahead import in_order
 from arrowroot._render import shown
 from arrowroot._select.events import place_of
 from arrowroot._storage.config import redacted, resolve
-from arrowroot._storage.readers import Opening, scheme_of
+from arrowroot._storage.readers import Opening, n_opened_ahead, scheme_of
 from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ class OpenInput(NamedTuple):
     #: None: all trees are alike, and go whole.
     tree: Tree | None
     status: Status | None
+    #: The trees of the file that other inputs are.
+    beside: frozenset[str] = frozenset()
+    #: True if what the file has besides is taken with this input: it is with the first one of a file.
+    is_first: bool = True
 
     @property
     def url(self) -> str:
@@ -57,6 +61,11 @@ class OpenInput(NamedTuple):
     def main(self) -> str:
         """The path of the tree; ALL if all are alike."""
         return ALL if self.tree is None else self.tree.path
+
+    @property
+    def name(self) -> str:
+        """Where it is, with the tree if others of its file are inputs, too."""
+        return f"{self.url}:{self.main}" if self.beside else self.url
 
     @property
     def num_entries(self) -> int:
@@ -96,15 +105,22 @@ def opened(
     *,
     needs_tree: bool = True,
     main: str | None = None,
+    among: list[tuple[str, str | None]] | None = None,
 ) -> Iterator[tuple[str, Callable[[], OpenInput]]]:
     """Yield what gives each input, or raises what opening it raised; several remote ones are opened at a time.
 
     The first file says which tree is meant where none is named, or ``main`` does. needs_tree: False: if none is named
-    and the first file has several trees, or none, all trees are alike.
+    and the first file has several trees, or none, all trees are alike. among: all inputs, if these are some of them.
     """
     is_remote = any(scheme_of(url) != "file" for url, _ in files)
     known = [] if main is None else [main]
-    jobs = (partial(_tried, url, tree, storage, known, needs_tree=needs_tree) for url, tree in files)
+    named: dict[str, dict[str | None, None]] = {}
+    for url, tree in files if among is None else among:
+        named.setdefault(place_of(url), {})[tree] = None
+    jobs = (
+        partial(_tried, url, tree, storage, known, list(named[place_of(url)]), needs_tree=needs_tree)
+        for url, tree in files
+    )
     # Its tree is known before the others are opened.
     yield redacted(files[0][0]), next(jobs)()
     found = in_order(jobs, _N_AHEAD if is_remote else 1)
@@ -113,12 +129,23 @@ def opened(
 
 
 def _tried(
-    url: str, tree: str | None, storage: Mapping[str, Any], known: list[str], *, needs_tree: bool
+    url: str,
+    tree: str | None,
+    storage: Mapping[str, Any],
+    known: list[str],
+    named: list[str | None],
+    *,
+    needs_tree: bool,
 ) -> Callable[[], OpenInput]:
-    """Open an input. ``known``: gets the name of the tree of the first one that has one, and gives it to the others."""
+    """Open an input. ``known``: gets the name of the tree of the first one that has one, and gives it to the others.
+
+    named: the trees of the file that are inputs, in their order.
+    """
     try:
         found = _opened(url, tree or (known[0] if known else None), storage, needs_tree=needs_tree)
         known.append(found.main)
+        beside = frozenset(other for other in named if other is not None and other != tree)
+        found = found._replace(beside=beside, is_first=named[0] == tree)
     except Exception as error:  # noqa: BLE001 - it is raised where the input is asked for
         return partial(_raise, error)
     return lambda: found
@@ -140,15 +167,36 @@ def _opened(url: str, name: str | None, storage: Mapping[str, Any], *, needs_tre
         if not file.keys():
             raise NoSuchKeyError(f"{file.url}: there is nothing in this file", "", [])
         return OpenInput(file, None, status)
-    if name is not None and name not in file and re.search(r"[*?\[]", name):
-        raise InvalidRequestError(
-            f"{file.url}: {shown(name)}: a skim is of one tree of each file, which it keeps: name it, or write the "
-            "trees of a pattern as one, arrowroot.write(output, arrowroot.scan(files, tree))"
-        )
+    if name is not None and is_pattern(name) and name not in file:
+        matching_trees(file, name)  # what matches was put in its place: it raises
     tree = file[name] if name is not None else _main_tree(file)
     if not isinstance(tree, Tree):
         raise InvalidRequestError(f"{file.url}: {shown(name)} is {kind_text(tree)}, not a tree")
     return OpenInput(file, tree, status)
+
+
+def with_each_tree(
+    files: list[tuple[str, str | None]], storage: Mapping[str, Any]
+) -> list[tuple[str, str | None]]:
+    """Return inputs with the trees that a pattern matches in the place of the pattern; files of one are opened.
+
+    A pattern stays where a file cannot be opened, or has no such tree: that is told when it is read.
+    """
+    if not any(name is not None and is_pattern(name) for _, name in files):
+        return files
+    jobs = (partial(_each_tree, url, name, storage) for url, name in files)
+    found = in_order(jobs, n_opened_ahead(url for url, _ in files))
+    return [(url, tree) for (url, _), trees in zip(files, found, strict=True) for tree in trees]
+
+
+def _each_tree(url: str, name: str | None, storage: Mapping[str, Any]) -> list[str | None]:
+    if name is None or not is_pattern(name):
+        return [name]
+    try:
+        file = File(Opening(*resolve([url], storage)))
+        return [name] if name in file else [*matching_trees(file, name)]
+    except OF_INPUTS:
+        return [name]
 
 
 def _main_tree(file: File) -> Tree:

@@ -120,7 +120,8 @@ class Parts:
     def _path(self, given: OpenInput) -> Path:
         changed_ns = None if given.status is None else given.status[-1]
         file = given.file
-        named = [place_of(given.url), given.main, file.size_bytes, file.uuid, changed_ns, self._wanted]
+        of_file = [given.main, given.is_first, *sorted(given.beside)]
+        named = [place_of(given.url), of_file, file.size_bytes, file.uuid, changed_ns, self._wanted]
         digest = hashlib.sha256(json.dumps(named).encode("utf-8", "surrogateescape")).hexdigest()
         return self.directory / f"{digest[:32]}{_SUFFIX}"
 
@@ -185,7 +186,7 @@ def make_part(directory: Path, request: Request, file: tuple[str, str | None], m
     An input that is at fault has no part: whoever writes the outputs meets it again, and says so.
     """
     parts = Parts(directory, request)
-    ((_, give),) = opened([file], request.storage, main=main)
+    ((_, give),) = opened([file], request.storage, main=main, among=request.files)
     try:
         reading = Reading(request, give(), main, lambda _: None)
         if not parts.has(reading.given):

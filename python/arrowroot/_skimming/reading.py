@@ -81,7 +81,7 @@ class Reading:
             # Files without events often have fewer columns.
             if given.num_entries:
                 raise
-        self.sums = sums_of(given.file, request.sums)
+        self.sums = sums_of(given.file, request.sums) if given.is_first else {}
         #: Columns, tables and attribute sets that cannot be read, and why.
         self.left_out: list[tuple[str, str]] = []
         #: Trees that are carried and have neither columns nor entries.
@@ -151,8 +151,12 @@ class Reading:
     def tables(self) -> list[InputTable]:
         """The skimmed table, and those that are carried."""
         found = [] if self.table is None else [self.table]
-        main = None if self.given.tree is None else self.given.tree.path
-        for path, tree in other_trees(self.given.file, main, self._request.rule):
+        given = self.given
+        main = None if given.tree is None else given.tree.path
+        others = other_trees(given.file, main, self._request.rule) if given.is_first else ()
+        for path, tree in others:
+            if path in given.beside:
+                continue
             why = fault_of_path(path)
             try:
                 table = None if why is not None else self._table(tree, path)
@@ -274,4 +278,4 @@ class Reading:
     def report(self) -> SkimmedInput:
         """The counts, once all was read."""
         cuts = [] if self.given.tree is None else self.flow.cuts
-        return SkimmedInput(self.given.url, cuts, self.flow.of_outputs, self.sums)
+        return SkimmedInput(self.given.name, cuts, self.flow.of_outputs, self.sums)

@@ -152,9 +152,14 @@ def _entries_of(entries: Any, n_files: int) -> slice | range | None:
         raise InvalidRequestError(
             f"entries: expected a slice or a range without steps, got {shown(entries)}; filter chooses others"
         )
-    if n_files > 1:
-        raise InvalidRequestError(f"entries: they are those of one input, and there are {n_files}")
+    check_one_input(n_files)
     return entries
+
+
+def check_one_input(n_inputs: int) -> None:
+    """Raise InvalidRequestError if a range of entries would be that of several inputs."""
+    if n_inputs > 1:
+        raise InvalidRequestError(f"entries: they are those of one input, and there are {n_inputs}")
 
 
 def _named(cuts: Mapping[str, FilterLike] | None) -> list[tuple[str, FilterLike]]:

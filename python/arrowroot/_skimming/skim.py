@@ -97,7 +97,8 @@ def skim(
     inputs: as ``paths`` of ``arrowroot.scan``.
     output: "FILE", or "FILE:TREE" to give the tree another name; a file that has others, but not this one, stays.
     tree: that is skimmed, of the files that don't name one; may be left out if the first file has only one, or if
-        nothing is chosen: then all trees go whole.
+        nothing is chosen: then all trees go whole. A pattern, "DF_*/O2aod", stands for all trees that match, in natural
+        order: they become one, of the name of the first unless the output names it.
     columns: as for :meth:`Tree.scan`. Branches that count chosen lists (``nMuon`` of ``Muon_pt``) come along.
     filter: keeps the entries for which a condition holds, as for :meth:`Tree.scan`.
     define: columns that are computed, as for :meth:`Tree.scan`, for ``columns`` and all conditions.
@@ -249,9 +250,13 @@ class _Skim:
         self._main: str | None = None
         self._inputs: list[SkimmedInput] = []
         self._bad: list[tuple[str, str]] = []
+        self._bad_numbers: set[int] = set()
+        #: Files whose first input is bad, with which the rest of them goes, and why.
+        self._lost: dict[str, str] = {}
         self._left_out: dict[tuple[str, str], None] = dict.fromkeys(left_out)
         #: The number of the input that is being read, and that itself.
         self._number = 0
+        self._given: OpenInput | None = None
         self._reading: Reading | None = None
         #: Trees without columns in some input.
         self._without_columns: dict[str, None] = {}
@@ -280,9 +285,12 @@ class _Skim:
         files = self._request.files
         last: Exception | None = None
         for number, (url, give) in enumerate(self._opened()):
-            self._number, self._reading = number, None
+            self._number, self._given, self._reading = number, None, None
             if progress:
                 progress(number, len(files), url)
+            if url in self._lost:
+                self._leave_out(number, url, self._lost[url])
+                continue
             try:
                 reading, portions = self._read(number, give)
                 if self._request.skips_bad:
@@ -292,7 +300,7 @@ class _Skim:
                 if not self._request.skips_bad or not self._objects.is_intact:
                     raise
                 last = error
-                self._bad.append((url, str(error)))
+                self._leave_out(number, url, str(error))
                 continue
             self._write(reading, portions)
             if not self._request.skips_bad:
@@ -301,17 +309,23 @@ class _Skim:
         if last is not None and not self._inputs:
             raise last
 
+    def _leave_out(self, number: int, url: str, reason: str) -> None:
+        """Note an input that is bad: the trees of a file go with its first one, and so does what it has besides."""
+        self._bad.append((url, reason))
+        self._bad_numbers.add(number)
+        if self._given is not None and self._given.is_first and self._given.beside:
+            self._lost[url] = reason
+
     def again(self) -> Iterator[Portion]:
         """Read all inputs but the bad ones once more."""
-        bad = {url for url, _ in self._bad}
-        for url, give in self._opened():
-            if url not in bad:
+        for number, (_, give) in enumerate(self._opened()):
+            if number not in self._bad_numbers:
                 main, first = self._main or ALL, self._outputs.first
                 yield from Reading(self._request, give(), main, first, is_decoded=True).portions()
 
     def _read(self, number: int, give: Callable[[], OpenInput]) -> tuple[Reading, Iterable[Portion]]:
         """Begin with an input; read all of it, where it is left out if it is bad."""
-        given = give()
+        given = self._given = give()
         main = given.main if self._main is None else self._main
         reading = self._reading = Reading(self._request, given, main, self._outputs.first)
         # All of an input that may be left out is decoded before, and so is what others read.
@@ -353,7 +367,8 @@ class _Skim:
             tables = [table for table in reading.tables if table.path in reading.picked]
             tried = [table.picked(table.path, reading.picked[table.path].of_any()) for table in tables]
         picks = self._outputs.picks(reading.tables, reading.picked, main)
-        self._objects.take(reading.given.file, picks, tried)
+        given = reading.given
+        self._objects.take(given.file, picks, tried, with_objects=given.is_first)
 
     def _write(self, reading: Reading, portions: Iterable[Portion]) -> None:
         given, request = reading.given, self._request

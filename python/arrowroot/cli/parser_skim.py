@@ -55,7 +55,11 @@ def _skim(skim: argparse.ArgumentParser) -> None:
         nargs="+",
         help="ROOT files, URLs, globs or @LISTs; the last one is written, unless --output says what is",
     )
-    skim.add_argument("--tree", metavar="NAME", help="of the inputs that do not name one")
+    skim.add_argument(
+        "--tree",
+        metavar="NAME",
+        help="of the inputs that do not name one; those of a pattern, as 'DF_*/O2aod', become one",
+    )
     add_columns(skim, "write only these columns, and what counts their lists")
     add_filter(skim, "keep the entries for which this holds")
     add_define(skim)
