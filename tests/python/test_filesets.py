@@ -245,19 +245,65 @@ def test_steps_cover_a_file_in_any_order(tmp_path):
             scanned(steps)
 
 
-def test_columns_of_origin_are_refused_in_expressions_by_their_names(tmp_path):
-    ar.write(f"{tmp_path}/a.root:t", {"x": [1, 2, 3]})
-    files = {"A": [f"{tmp_path}/a.root"]}
-    text = "sample == 'A' ? 2.0 : 1.0"
-    scan = ar.scan(files, "t", origin="sample")
-    for make in (
-        lambda: scan.hist({"h": ar.Hist((3, 0, 3), x="x", weight=text)}),
-        lambda: scan.hist({"h": ar.Hist((3, 0, 3), x="x", weight=text)}, by_sample=True),
-        lambda: ar.scan(files, "t", origin="sample", filter="sample == 'A'"),
-        lambda: ar.scan(files, "t", origin="sample", define={"w": text}),
-        lambda: ar.scan(files, "t", [f"({text})"], origin="sample"),
+@pytest.fixture
+def of_two(tmp_path):
+    """Samples of three files, one of them without entries."""
+    for name, values in {"a": [1, 2, 3], "b": [], "c": [4, 5]}.items():
+        ar.write(f"{tmp_path}/{name}.root:t", {"x": np.array(values, np.int64)})
+    return {"A": [f"{tmp_path}/a.root", f"{tmp_path}/b.root"], "C": [f"{tmp_path}/c.root"]}
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("sample == 'A'", [1, 2, 3]),
+        ("sample != 'A' && x > 4", [5]),
+        ("entry == 1", [2, 5]),
+        ("endswith(file, 'c.root') and tree == 't'", [4, 5]),
+        ("weight == 2 and entry > 0", [2, 3]),
+        # The number in all files.
+        ("x > 0 and Entry$ >= 2", [3, 4, 5]),
+    ],
+)
+def test_a_filter_may_ask_where_entries_come_from(of_two, condition, expected):
+    define = {"weight": "sample == 'A' ? 2 : 1"}
+    for options in ({}, {"missing": "null"}, {"on_error": "skip"}, {"batch_entries": 2}, {"n_threads": 2}):
+        scan = ar.scan(of_two, "t", ["x"], filter=condition, define=define, **options)
+        assert scan.to_arrow().to_pydict() == {"x": expected}, options
+    back = ar.scan(of_two, "t", ["x"], filter=condition, define=define, entries=[4, 3, 2, 1, 0])
+    assert back.to_arrow()["x"].to_pylist() == expected[::-1]
+
+
+def test_definitions_and_histograms_may_ask_where_entries_come_from(of_two):
+    define = {"w": "sample == 'A' ? 2.0 : 1.0", "e": "entry", "s": "sample"}
+    assert ar.scan(of_two, "t", define=define).to_arrow().to_pydict() == {
+        "x": [1, 2, 3, 4, 5], "w": [2, 2, 2, 1, 1], "e": [0, 1, 2, 0, 1], "s": ["A"] * 3 + ["C"] * 2,
+    }  # fmt: skip
+    filled = ar.scan(of_two, "t").hist({"h": ar.Hist((1, 0, 9), x="x", weight=define["w"])}, by_sample=True)
+    assert filled["h"].values().ravel().tolist() == [6, 2]
+    pieces = ar.partitions([*of_two["A"], *of_two["C"]], "t", target="8 B", filter="entry == 1")
+    assert [piece.read()["x"].to_pylist() for piece in pieces] == [[2], [5]]
+
+
+def test_a_skim_may_ask_where_entries_come_from_alone(of_two, tmp_path):
+    files = [*of_two["A"], *of_two["C"]]
+    made = ar.skim(files, tmp_path / "o.root", "t", filter="entry == 1")
+    assert [one.cuts[-1].num_entries for one in made.inputs] == [1, 0, 1]
+    with ar.open(tmp_path / "o.root") as file:
+        assert file["t"].to_arrow()["x"].to_pylist() == [2, 5]
+    outputs = {f"{tmp_path}/c.root-only.root": "endswith(file, 'c.root')", f"{tmp_path}/all.root": None}
+    made = ar.skim(files, outputs=outputs, tree="t")
+    assert [one.num_entries for one in made.outputs] == [2, 5]
+
+
+def test_names_of_origin_are_those_of_columns_first_and_samples_are_named(of_two, tmp_path):
+    files = [*of_two["A"], *of_two["C"]]
+    with pytest.raises(
+        ar.NoSuchColumnError, match=r"no branch 'sample'; files have one where samples are scanned"
     ):
-        with pytest.raises(
-            ar.NoSuchColumnError, match=r"no branch 'sample'; a column of origin= .* by_sample=True"
-        ):
-            make()
+        ar.scan(files, "t", filter="sample == 'A'")
+    with pytest.raises(ar.FilterError, match=r"it names no column: write entries="):
+        ar.scan(files, "t", filter="Entry$ < 2")
+    ar.write(f"{tmp_path}/own.root:t", {"entry": [7, 8], "sample": ["u", "v"]})
+    own = ar.scan({"A": [f"{tmp_path}/own.root"]}, "t", filter="entry == 8 && sample == 'v'")
+    assert own.to_arrow()["entry"].to_pylist() == [8]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from arrowroot._select.events import Member
     from arrowroot._select.lumi import LumiMaskLike
     from arrowroot._select.objects import CountedBranch, PhysicsObject
+    from arrowroot._select.origins import Origins
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
 
@@ -302,10 +303,23 @@ class Chain:
     def _with_origin(
         self, start: Callable[[Options], Source], entries: EntrySet, names: Any
     ) -> Callable[[Options], Source]:
-        from arrowroot._passes.origin import WithOrigin, chosen
+        from arrowroot._passes.origin import WithOrigin
+        from arrowroot._select.origins import chosen
 
         wanted = chosen(names)
-        return lambda options: WithOrigin(start(options), entries, self.members, self.samples, wanted)
+        return lambda options: WithOrigin(start(options), entries, self.origins, wanted)
+
+    @property
+    def origins(self) -> Origins:
+        """The trees that entries come from. Opens all files."""
+        from arrowroot._select.origins import Origins
+
+        return Origins(self.members, self.samples)
+
+    @property
+    def has_samples(self) -> bool:
+        """True if the files are of samples."""
+        return False
 
     @property
     def samples(self) -> Sequence[str]:
@@ -345,6 +359,7 @@ class Chain:
 
     def scope(self, options: Options, define: Define = None) -> Scope:
         """Return the names that expressions may use, with definitions."""
+        from arrowroot._expressions.origins import OriginOf
         from arrowroot._expressions.scope import Scope
 
         scope = Scope(
@@ -354,6 +369,8 @@ class Chain:
             self.tree.canonical,
             lambda: self.aliases,
             place=self.place,
+            origin=OriginOf(lambda: self.origins),
+            has_samples=self.has_samples,
         )
         if define is not None:
             with self._opening_others_for_names(scope):

@@ -319,6 +319,11 @@ class Row(Chain):
         return self._samples
 
     @property
+    def has_samples(self) -> bool:
+        """True if the files are of samples."""
+        return any(self._samples_of_files or ())
+
+    @property
     def leaving_out(self) -> LeavingOut | None:
         """The taker of files that cannot be read."""
         return self._leaving_out
@@ -568,12 +573,14 @@ class Row(Chain):
         """Return what makes passes; where files may be left out, a filter sees each file by itself."""
         if bound is None or self._leaving_out is None:
             return super().passes(chosen, entries, options, bound)
+        from arrowroot._filter.bind import Behind
         from arrowroot._passes.in_turn import InTurn
 
         def make(options: Options) -> Source:
             def of_member(member: Member, _: EntrySet) -> Source:
                 names = list(dict.fromkeys([*chosen, *bound.columns]))
-                return self.alone(member, names, options).passes(chosen, None, options, bound)(options)
+                condition = Behind(bound, member.first_entry)
+                return self.alone(member, names, options).passes(chosen, None, options, condition)(options)
 
             parts: list[tuple[Member, EntrySet]] = [(member, None) for member in self.members]
             return InTurn(parts, chosen, of_member, self._leaving_out)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from arrowroot._api.scan import Scan
     from arrowroot._api.unified import Missing
     from arrowroot._passes.left_out import OnError
-    from arrowroot._passes.origin import Origin
     from arrowroot._select.columns import Columns
+    from arrowroot._select.origins import Origin
     from arrowroot._storage.filesets import Files
     from arrowroot._storage.url import Location
 

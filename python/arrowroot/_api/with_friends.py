@@ -144,6 +144,11 @@ class WithFriends(Chain):
         """The samples of the main chain's trees."""
         return self.main.samples
 
+    @property
+    def has_samples(self) -> bool:
+        """True if the files of the main chain are of samples."""
+        return self.main.has_samples
+
     def stored_fields(self) -> Mapping[str, pa.Field]:
         """Return the columns of the main chain: friends may lack entries."""
         return self.main.stored_fields()

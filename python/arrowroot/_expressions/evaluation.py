@@ -187,6 +187,10 @@ class Rows:
         """Return the numbers of the entries."""
         return Items(np.asarray(self.entry_of(np.arange(self.num_rows)), dtype=np.int64))
 
+    def origin(self, name: str, origin_of: Callable[[str, Any], Items]) -> Items:
+        """Return where the entries come from, by a name."""
+        return self._once(("origin", name), lambda: origin_of(name, self.entries().data))
+
     def note_lacking(self, found: Items) -> None:
         """Note the rows in which an item that was asked for is not there."""
         if found.levels or found.valid is None or found.valid.ndim == 0 or found.valid.all():

@@ -28,6 +28,7 @@ from arrowroot._expressions.nodes import (
 from arrowroot._expressions.tokens import is_name
 from arrowroot._render import shown
 from arrowroot._select.columns import by_name
+from arrowroot._select.origins import NAMES, SAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,10 +52,8 @@ class _Referent(NamedTuple):
     path: str
     members: list[str]
     expression: Expression | None = None
-
-
-#: Columns that a scan adds behind all others, by ``origin``.
-_ORIGIN = ("sample", "file", "tree", "entry")
+    #: Where entries come from, in the place of a column; "" without a path: the numbers of the entries.
+    origin: str = ""
 
 
 class Alias(NamedTuple):
@@ -107,6 +106,14 @@ class Expression:
             one.expression.needs_entries if one.expression else not one.path for one in self._found.values()
         )
 
+    @property
+    def names_origin(self) -> bool:
+        """True if it asks where entries come from, be it in a definition."""
+        return any(
+            one.expression.names_origin if one.expression else bool(one.origin)
+            for one in self._found.values()
+        )
+
     @cached_property
     def numbers(self) -> Mapping[int, int]:
         """The number of each part of it, by the identity of its node: those that compute the same have the same."""
@@ -125,8 +132,8 @@ class Expression:
             *parts,
         )
         if isinstance(node, Name):
-            path, members, expression = self._found[node.name, node.exact]
-            of = (path,) if expression is None else (expression.numbers[id(expression.node)],)
+            path, members, expression, origin = self._found[node.name, node.exact]
+            of = (path, origin) if expression is None else (expression.numbers[id(expression.node)],)
             key = (Name, *of, *members)
         found[id(node)] = self._scope.part_numbers.setdefault(key, len(self._scope.part_numbers))
         return found[id(node)]
@@ -143,11 +150,13 @@ class Expression:
         """Return the value of a name in it."""
         from arrowroot._expressions import lists
 
-        path, members, expression = self._found[name.name, name.exact]
+        path, members, expression, origin = self._found[name.name, name.exact]
         if expression is not None:
             value = rows.definition(expression)
         elif path:
             value = rows.column(path)
+        elif origin and self._scope.origin is not None:
+            value = rows.origin(origin, self._scope.origin)
         else:
             value = rows.entries()
         for member in members:
@@ -203,6 +212,8 @@ class Expression:
                 return _Referent(text, parts[n_parts:], alias)
         if name.name in ENTRY_NAMES:
             return _Referent("", [])
+        if name.name in self._scope.origins:
+            return _Referent("", [], origin=name.name)
         raise self._unknown(name)
 
     def _unknown(self, name: Name) -> NoSuchColumnError:
@@ -213,10 +224,10 @@ class Expression:
         ]
         close = nearest(name.name, [other for other in (*known, *scope.by_name) if "`" not in other])
         what = f"{scope.where}: {self.what}: no branch {name.name!r}"
-        if name.name in _ORIGIN:
+        if name.name == SAMPLE:
             what += (
-                "; a column of origin= comes behind all expressions: fill histograms with by_sample=True, and weigh "
-                "each sample by what scan.samples says of it"
+                "; files have one where samples are scanned by their names: "
+                'ar.scan({"tt": {"files": ["tt/*.root"]}}, ...)'
             )
         from arrowroot._hints import for_name
 
@@ -268,12 +279,15 @@ class Scope:
         aliases: Callable[[], Mapping[str, Alias]] = dict,
         *,
         place: Callable[[int], tuple[str, int]] | None = None,
+        origin: Callable[[str, Any], Items] | None = None,
+        has_samples: bool = False,
     ) -> None:
         """Take the names.
 
         schema_of: the Arrow types of columns, by their paths. where: the tree, for errors. canonical: a path as the
             tree spells it. aliases: the expressions that the tree records, by their names. place: the tree of several
-            that has an entry, and the number of the entry there.
+            that has an entry, and the number of the entry there. origin: where entries come from, by one of the names
+            of ``origin=``, for their numbers; has_samples: the files are of samples.
         """
         self.candidates = branches
         self.branches = {branch.path: branch for branch in branches}
@@ -283,6 +297,11 @@ class Scope:
         self.canonical = canonical
         self._aliases = aliases
         self.place: Callable[[int], tuple[str, int]] = place or (lambda entry: (where, entry))
+        self.origin = origin
+        #: The names that are of no column, and say where entries come from.
+        self.origins: frozenset[str] = frozenset()
+        if origin is not None:
+            self.origins = frozenset(NAMES if has_samples else (name for name in NAMES if name != SAMPLE))
         #: Columns that are computed, by their names; each may use those before it.
         self.definitions: dict[str, Expression] = {}
         self._bound_aliases: dict[str, Expression | None] = {}
@@ -337,7 +356,7 @@ class Scope:
     def _of_tree(self) -> Scope:
         """The same names without definitions."""
         found = copy.copy(self)
-        found.definitions = {}
+        found.definitions, found.origins = {}, frozenset()
         return found
 
     def _of_friend(self, friend: str) -> Scope:

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     FilterLike: TypeAlias = str | pc.Expression | None
 
 
-#: C++ types of numbers.
-_NUMBER = re.compile(r"bool|float|double|(unsigned )?(char|short|int|long)|(std::)?u?int(8|16|32|64)_t")
-
-
 class Filter(Protocol):
     """A condition on the entries of one tree."""
 
@@ -78,10 +74,7 @@ class TextFilter:
         self._expression = Expression(text, scope, "filter")
         self._has_warned = False
         self.columns = self._expression.columns
-        if not self.columns and self._expression.needs_entries:
-            # Batches have as many rows as some column of theirs.
-            self.columns = _narrow(scope.candidates)
-        if not self.columns:
+        if not (self.columns or self._expression.names_origin or self._expression.needs_entries):
             raise self._expression.error("it names no column", self._expression.node)
         # An empty batch has all types, so that wrong types are errors before anything is read.
         self.mask(empty_batch(scope.schema_of(self.columns)), lambda row: row)
@@ -111,6 +104,19 @@ class TextFilter:
         return mask
 
 
+class Behind:
+    """A filter on entries of one of several trees, whose numbers there are counted from the first entry of all."""
+
+    def __init__(self, condition: Filter, first_entry: int) -> None:
+        self._condition = condition
+        self._first_entry = first_entry
+        self.text = condition.text
+        self.columns = condition.columns
+
+    def mask(self, batch: pa.RecordBatch, entry_of: Callable[[Any], Any]) -> Mask:
+        return self._condition.mask(batch, lambda row: self._first_entry + entry_of(row))
+
+
 class AllOf:
     """Several filters that must all hold."""
 
@@ -123,17 +129,6 @@ class AllOf:
         import numpy as np
 
         return cast("Mask", np.logical_and.reduce([one.mask(batch, entry_of) for one in self._filters]))
-
-
-def _narrow(branches: Iterable[Candidate]) -> list[str]:
-    """Return the path of a column of numbers, or of any if there is none."""
-    any_of_them = []
-    for one in branches:
-        if not one.is_group and one.unsupported is None:
-            if _NUMBER.fullmatch(one.type_name):
-                return [one.path]
-            any_of_them.append(one.path)
-    return any_of_them[:1]
 
 
 def _paths_of(branches: Iterable[Candidate]) -> list[str]:

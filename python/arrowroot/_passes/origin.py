@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from arrowroot._errors import InvalidRequestError
 from arrowroot._passes.in_turn import numbers_behind
 from arrowroot._passes.source import import_batch
-from arrowroot._render import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     import numpy as np
     import numpy.typing as npt
@@ -20,22 +19,7 @@ if TYPE_CHECKING:
     from arrowroot._cost.plan import Plan, ScanStats
     from arrowroot._passes.source import Source
     from arrowroot._select.entries import EntrySet
-    from arrowroot._select.events import Member as TreeInARow
-
-#: The columns that there are.
-Origin: TypeAlias = Literal["sample", "file", "tree", "entry"]
-_NAMES: tuple[Origin, ...] = ("sample", "file", "tree", "entry")
-
-
-def chosen(given: Any) -> tuple[Origin, ...]:
-    """Return the names of the columns of origin that a user wants. Raises: InvalidRequestError."""
-    names: list[Any] = [given] if isinstance(given, str) else list(given or ())
-    wrong = [name for name in names if name not in _NAMES]
-    if wrong or len(set(names)) < len(names):
-        raise InvalidRequestError(
-            f"origin: expected some of {', '.join(map(repr, _NAMES))}, each once, got {shown(given)}"
-        )
-    return tuple(names)
+    from arrowroot._select.origins import Origin, Origins
 
 
 class WithOrigin:
@@ -48,19 +32,16 @@ class WithOrigin:
         self,
         source: Source,
         entries: EntrySet,
-        members: Sequence[TreeInARow],
-        samples: Sequence[str],
+        origins: Origins,
         names: Iterable[Origin],
     ) -> None:
-        """``entries``: what the source delivers, unless it knows better; ``samples``: of each member, "" for none."""
+        """``entries``: what the source delivers, unless it knows better."""
         self._source = source
         self._entries = entries
         self._n_delivered = 0
         self._n_last = 0
-        self._members = members
-        self._samples = samples
+        self._origins = origins
         self._names = tuple(names)
-        self._dictionaries: dict[Origin, tuple[pa.Array, npt.NDArray[np.int32]]] = {}
         taken = set(source.column_names).intersection(self._names)
         if taken:
             raise InvalidRequestError(
@@ -85,7 +66,6 @@ class WithOrigin:
         return schema
 
     def next_batch(self) -> pa.RecordBatch | None:
-        import numpy as np
         import pyarrow as pa
 
         batch = self._source.next_batch()
@@ -95,35 +75,21 @@ class WithOrigin:
         self._n_last = ours.num_rows
         self._n_delivered += ours.num_rows
         numbers = self.numbers()
-        starts = [member.first_entry for member in self._members]
-        # An empty file begins where the next one does; the last of these has the entry.
-        of = np.searchsorted(starts, numbers, side="right") - 1
+        of = self._origins.numbers_of(numbers)
         columns = [*ours.columns]
         for name in self._names:
             if name == "entry":
-                columns.append(pa.array(numbers - np.asarray(starts, dtype=np.int64)[of]))
+                columns.append(pa.array(self._origins.entries_in(numbers, of)))
             else:
-                dictionary, codes = self._dictionary(name)
-                columns.append(pa.DictionaryArray.from_arrays(pa.array(codes[of]), dictionary))
+                texts, codes = self._origins.texts(name)
+                columns.append(
+                    pa.DictionaryArray.from_arrays(pa.array(codes[of]), pa.array(texts, pa.string()))
+                )
         return pa.RecordBatch.from_arrays(columns, schema=self.schema())
 
     def numbers(self) -> npt.NDArray[np.int64]:
         """Return the numbers of the entries in the last batch."""
         return numbers_behind(self._source, self._entries, self._n_delivered, self._n_last)
-
-    def _dictionary(self, name: Origin) -> tuple[pa.Array, npt.NDArray[np.int32]]:
-        """Return the texts that all members have, each once, and which of them each has."""
-        import numpy as np
-        import pyarrow as pa
-
-        if name not in self._dictionaries:
-            texts = (
-                self._samples if name == "sample" else [_text_of(name, member) for member in self._members]
-            )
-            numbers: dict[str, int] = {}
-            codes = [numbers.setdefault(text, len(numbers)) for text in texts]
-            self._dictionaries[name] = pa.array(list(numbers), pa.string()), np.array(codes, dtype=np.int32)
-        return self._dictionaries[name]
 
     def place(self) -> str:
         return self._source.place()
@@ -139,7 +105,3 @@ class WithOrigin:
 
     def cancel(self) -> None:
         self._source.cancel()
-
-
-def _text_of(name: Origin, member: TreeInARow) -> str:
-    return member.url if name == "file" else member.path

@@ -66,6 +66,8 @@ class Flow:
         self.text = " && ".join(one.text for one in filters)
         names = [name for one in filters for name in one.columns]
         self.columns = list(dict.fromkeys([*names, *([weight] if weight is not None else [])]))
+        #: True if something is asked of the entries, be it where they come from alone.
+        self.asks = bool(filters) or weight is not None
         self._conditions = conditions
         self._outputs = outputs
         self._weight = weight
@@ -85,7 +87,7 @@ class Flow:
     @property
     def has_waiting(self) -> bool:
         """True if the outputs want different entries."""
-        return self.n_outputs > 1 and bool(self.columns)
+        return self.n_outputs > 1 and self.asks
 
     def count_all(self, n_entries: int) -> None:
         """Count entries of an input without conditions, whose columns nobody looks at."""

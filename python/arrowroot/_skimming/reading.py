@@ -197,7 +197,7 @@ class Reading:
             self._pick(table)
         elif table is not self.table:
             yield from self._all_of(table, (0, table.tree.num_entries))
-        elif self.flow.columns:
+        elif self.flow.asks:
             yield from self._selected(table)
         else:
             entries = self.entries or (0, table.tree.num_entries)
@@ -271,7 +271,7 @@ class Reading:
     @property
     def share_done(self) -> float:
         """The share of the entries of the skimmed table that were looked at."""
-        n_looked_at = self.flow.cuts[0].num_entries if self.flow.columns else self._n_read
+        n_looked_at = self.flow.cuts[0].num_entries if self.flow.asks else self._n_read
         return n_looked_at / max(1, self.given.num_entries)
 
     @property
