@@ -638,6 +638,53 @@ def test_aliases_of_trees_are_columns_of_data_sets_chains_and_friends(tmp_path):
         ar.scan([other, one], "t", filter="s2 > 1")
 
 
+@pytest.fixture
+def recording(tmp_path):
+    """Files of which the second one alone records aliases, and the third lacks a column."""
+    columns = [{"x": [1, 2], "y": [5, 6]}, {"x": [3, 4], "y": [7, 8]}, {"y": [9]}]
+    for name, values in zip("abc", columns, strict=True):
+        aliases = {"square": "x*x", "more": "y + 1"} if name == "b" else {}
+        with ar.create(f"{tmp_path}/{name}.root") as file, file.tree("t", aliases=aliases) as table:
+            table.append(values)
+    return [f"{tmp_path}/{name}.root" for name in "abc"]
+
+
+def test_an_alias_that_a_later_file_records_is_of_all_files_that_may_differ(recording, tmp_path):
+    scan = ar.scan(recording, "t", ["square", "more"], missing="null")
+    assert scan.to_arrow().to_pydict() == {"square": [1, 4, 9, 16, None], "more": [6, 7, 8, 9, 10]}
+    assert ar.scan(recording, "t", ["more"], missing="common").to_arrow()["more"].to_pylist() == [
+        6,
+        7,
+        8,
+        9,
+        10,
+    ]
+    for columns, condition, expected in (
+        (["y"], "square > 3", [6, 7, 8]),
+        (["y"], "more > 8", [8, 9]),
+    ):
+        options = {"filter": condition, "missing": "null"}
+        assert ar.scan(recording, "t", columns, **options).to_arrow()["y"].to_pylist() == expected
+        pieces = ar.partitions(recording, "t", columns, **options)
+        assert [value for piece in pieces for value in piece.read()["y"].to_pylist()] == expected
+        ar.skim(recording, tmp_path / "o.root", "t", ["y"], **options)
+        assert ar.open(tmp_path / "o.root")["t"].to_arrow()["y"].to_pylist() == expected
+    for options in ({"columns": ["square"]}, {"columns": ["x"], "filter": "square > 1"}):
+        with pytest.raises(ar.NoSuchColumnError, match=r"an alias that .*b\.root records: name a file first"):
+            ar.scan(recording[:2], "t", **options)
+
+
+def test_an_alias_of_the_first_file_is_of_its_pieces_and_of_the_inputs_of_a_skim(recording, tmp_path):
+    files = [recording[1], recording[0]]
+    scanned = ar.scan(files, "t", ["y"], filter="square > 3").to_arrow().to_pydict()
+    assert scanned == {"y": [7, 8, 6]}
+    pieces = ar.partitions(files, "t", ["y"], filter="square > 3")
+    assert [value for piece in pieces for value in piece.read()["y"].to_pylist()] == scanned["y"]
+    for options in ({}, {"resume": True}, {"on_bad_input": "skip"}):
+        ar.skim(files, tmp_path / "o.root", "t", ["y"], filter="square > 3", **options)
+        assert ar.open(tmp_path / "o.root")["t"].to_arrow()["y"].to_pylist() == scanned["y"]
+
+
 def test_aliases_of_trees_are_columns_of_lazy_frames(tmp_path):
     pl = pytest.importorskip("polars")
     with ar.create(f"{tmp_path}/a.root") as file, file.tree("t", aliases={"s": "x + y"}) as table:

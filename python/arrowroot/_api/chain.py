@@ -49,9 +49,13 @@ class Chain:
     chosen. The methods that speak of "the others" do nothing here: a tree alone has none.
     """
 
-    def __init__(self, tree: Tree) -> None:
-        """Take the first tree, whose columns the others are compared with."""
+    def __init__(self, tree: Tree, aliases: Mapping[str, Alias] | None = None) -> None:
+        """Take the first tree, whose columns the others are compared with.
+
+        aliases: those of the chain that the tree is a part of; None: it is none of another one.
+        """
         self.tree = tree
+        self._aliases = aliases
 
     @property
     def location(self) -> str:
@@ -88,6 +92,8 @@ class Chain:
         """The expressions that the first tree records, by their names, and those that friends do."""
         from arrowroot._expressions.scope import Alias
 
+        if self._aliases is not None:
+            return self._aliases
         return {name: Alias(text) for name, text in self.tree.aliases.items()}
 
     def short_columns(self) -> dict[str, str]:
@@ -286,9 +292,10 @@ class Chain:
         if not define and not may_be_computed(choice, self.aliases):
             try:
                 return Outputs(dict.fromkeys(self.choose(choice))), None
-            except NoSuchColumnError:
+            except NoSuchColumnError as error:
                 # A member of a column of records is computed, and a branch may be called as one.
                 if not any("." in text for text in choice.columns or ()):
+                    self._say_other_with_alias(error)
                     raise
         scope = self.scope(options, define)
         with self._opening_others_for_names(scope):
@@ -386,10 +393,14 @@ class Chain:
         except NoSuchColumnError as error:
             self.refuse_more(Choice([error.name]), list(scope.branches))
             self.open_others()
-            if (other := self.other_with_alias(error.name)) is not None:
-                what = f"it is an alias that {other} records: name a file first that has it, or write define="
-                error.args = (f"{error.args[0]}; {what}", *error.args[1:])
+            self._say_other_with_alias(error)
             raise
+
+    def _say_other_with_alias(self, error: NoSuchColumnError) -> None:
+        """Say in an error of a name that is not there which other file has an alias of that name."""
+        if (other := self.other_with_alias(error.name)) is not None:
+            what = f"it is an alias that {other} records: name a file first that has it, or write define="
+            error.args = (f"{error.args[0]}; {what}", *error.args[1:])
 
     def other_with_alias(self, name: str) -> str | None:  # noqa: ARG002 - a row of files uses it
         """Return the first of the other files whose tree records an alias; None: none does."""

@@ -14,7 +14,7 @@ from arrowroot._api.unified import OneOfDiffering
 from arrowroot._api.with_friends import WithFriends
 from arrowroot._arguments import takes
 from arrowroot._errors import InvalidRequestError, UnsupportedError
-from arrowroot._expressions.scope import Expression
+from arrowroot._expressions.scope import Alias, Expression
 from arrowroot._options import DEFAULTS, Options, PassOptions, ResourceOptions
 from arrowroot._render import printable
 from arrowroot._select.columns import NOT, Choice, texts_of, with_members, without_mark
@@ -97,6 +97,8 @@ class Partition:
     of_all: pa.Schema | None = None
     #: Definitions of the columns, and those that the filter names.
     define: Define = None
+    #: The aliases of all files, which its own need not record.
+    aliases: dict[str, str] = field(default_factory=dict)
 
     @property
     def num_entries(self) -> int:
@@ -171,11 +173,12 @@ class Partition:
         if not isinstance(tree, Tree):
             raise UnsupportedError(f"{file.url}: {self.tree!r} is no tree any more")
         _refuse_changed((*tree.file_identity, tree.num_entries), self.identity, tree.location)
+        aliases = {name: Alias(text) for name, text in self.aliases.items()}
         if self.of_all is not None:
-            return OneOfDiffering(tree, self.of_all)
+            return OneOfDiffering(tree, self.of_all, aliases=aliases)
         if not needed:
-            return Chain(tree)
-        chain = WithFriends(Chain(tree), of_main=self.entries)
+            return Chain(tree, aliases)
+        chain = WithFriends(Chain(tree, aliases), of_main=self.entries)
         for one in needed:
             chain.join(one.alias, self._friend(one), one.keys, shift=one.shift, has_holes=one.has_holes)
         return chain
@@ -230,6 +233,7 @@ class Partition:
             self.changed_ns,
             None if self.of_all is None else str(self.of_all),
             None if self.define is None else tuple(self.define.items()),
+            tuple(self.aliases.items()),
         )
 
     def __repr__(self) -> str:
@@ -319,6 +323,7 @@ def partitions(
         always = {*of_filter, *(path for one in used.values() for path in one.columns)}
         wholes = _wholes(chain, others, owned, outputs, always)
     pieces: list[Partition] = []
+    aliases = {name: alias.text for name, alias in row.aliases.items()}
     looks = row.of_each(lambda tree: (tree.clusters, _memory_bytes(tree, needed[0])))
     for member, (clusters, n_bytes) in zip(row.members, looks, strict=True):
         per_entry = beside + n_bytes / max(1, member.num_entries)
@@ -343,6 +348,7 @@ def partitions(
                 changed_ns=tuple(0 if uuid else changed_ns(location) for location, _, (_, uuid, _) in files),
                 of_all=of_all,
                 define={name: one.text for name, one in used.items()} or None,
+                aliases=aliases,
             )
             pieces.append(piece)
     # If there are no entries, one piece tells the types.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from arrowroot._api.row import Member
     from arrowroot._api.tree import Tree
+    from arrowroot._expressions.scope import Alias
     from arrowroot._filter.bind import Filter
     from arrowroot._options import Options
     from arrowroot._passes.conformed import Conformed
@@ -109,9 +110,18 @@ class _Forest:
 class OneOfDiffering(Chain):
     """A tree alone that delivers columns as the row does which it is of: those that it lacks are null."""
 
-    def __init__(self, tree: Tree, schema: pa.Schema, readable: Container[str] | None = None) -> None:
-        """``schema``: of the row's columns; ``readable``: those that can be read here; None: nobody looked."""
-        super().__init__(tree)
+    def __init__(
+        self,
+        tree: Tree,
+        schema: pa.Schema,
+        readable: Container[str] | None = None,
+        aliases: Mapping[str, Alias] | None = None,
+    ) -> None:
+        """``schema``: of the row's columns; ``readable``: those that can be read here; None: nobody looked.
+
+        aliases: as of ``Chain``.
+        """
+        super().__init__(tree, aliases)
         self._schema = schema
         self._readable = _readable(tree.branches) if readable is None else readable
 
@@ -161,12 +171,18 @@ class Unified(Row):
         #: That of each tree.
         self._kind_of: list[_Kind] = []
         self._forest = _Forest()
+        #: The expressions that trees record: of each name that of the first tree which has one.
+        self._recorded: dict[str, Alias] = {}
         self._schemas: dict[tuple[object, ...], pa.Schema] = {}
         super().__init__(*args, **options)
         self.enforce(self._take)
 
     def _take(self, member: Member, differences: Mapping[str, str | None]) -> None:
-        """Note the columns of a tree."""
+        """Note the columns of a tree, and its aliases."""
+        from arrowroot._expressions.scope import Alias
+
+        for name, text in member.tree().aliases.items():
+            self._recorded.setdefault(name, Alias(text))
         key = frozenset(differences.items())
         kind = self._kinds.get(key)
         if kind is None:
@@ -174,6 +190,12 @@ class Unified(Row):
             kind = self._kinds[key] = _Kind(member.number, _readable(branches))
             self._forest.add(branches)
         self._kind_of.append(kind)
+
+    @property
+    def aliases(self) -> Mapping[str, Alias]:
+        """The aliases of all trees. Opens all files."""
+        self.open_others()
+        return self._recorded
 
     @property
     def branches(self) -> Sequence[_Branch]:

@@ -15,10 +15,11 @@ from arrowroot._skimming.request import check_one_input
 from arrowroot._skimming.tables import with_counters_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
+    from arrowroot._expressions.scope import Alias
     from arrowroot._skimming.request import Request
     from arrowroot._storage.config import StorageOptions
 
@@ -32,6 +33,8 @@ class Together(NamedTuple):
     schema: pa.Schema
     #: Columns that were meant and can be read nowhere, and why.
     left_out: Sequence[tuple[str, str]]
+    #: Of each name the expression that the first input which has one records.
+    aliases: Mapping[str, Alias]
 
 
 def with_columns_of_all(request: Request) -> tuple[Request, Sequence[tuple[str, str]]]:
@@ -45,7 +48,7 @@ def with_columns_of_all(request: Request) -> tuple[Request, Sequence[tuple[str, 
     if not request.may_differ:
         return request, ()
     found = together(request)
-    return request._replace(columns=found.columns, of_all=found.schema), found.left_out
+    return request._replace(columns=found.columns, of_all=found.schema, aliases=found.aliases), found.left_out
 
 
 def together(request: Request) -> Together:
@@ -79,4 +82,5 @@ def together(request: Request) -> Together:
         names,
         row.first_schema(list(dict.fromkeys([*read, *(name for some in used for name in some)])), options),
         [(f"{row.tree.path}: column {name!r}", f"{kind} is not readable yet") for name, kind in left_out],
+        row.aliases,
     )

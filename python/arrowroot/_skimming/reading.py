@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from arrowroot._api.tree import Tree
     from arrowroot._filter.bind import Filter
-    from arrowroot._options import Define
-    from arrowroot._select.columns import Columns
     from arrowroot._skimming.inputs import OpenInput
     from arrowroot._skimming.request import Request
     from arrowroot._skimming.tables import InputTable
@@ -74,7 +72,7 @@ class Reading:
         self.flow = self._unbound()
         try:
             if given.tree is not None:
-                self.table = self._table(given.tree, main, request.columns, request.define, request.of_all)
+                self.table = self._table(given.tree, main, is_main=True)
             if self.table is not None:
                 self.flow = self._flow(self.table)
         except NoSuchColumnError:
@@ -87,24 +85,21 @@ class Reading:
         #: Trees that are carried and have neither columns nor entries.
         self.without_columns: list[str] = []
 
-    def _table(
-        self,
-        tree: Tree,
-        path: str,
-        columns: Columns = None,
-        define: Define = None,
-        of_all: pa.Schema | None = None,
-    ) -> InputTable | None:
-        read, style = self._request.read, self._request.write.style
+    def _table(self, tree: Tree, path: str, *, is_main: bool = False) -> InputTable | None:
+        request, first = self._request, self._first(path)
+        read, style = request.read, request.write.style
+        if not is_main:
+            return table_of(tree, path, None, read, first, style=style, is_decoded=self._is_decoded)
         return table_of(
             tree,
             path,
-            columns,
+            request.columns,
             read,
-            self._first(path),
+            first,
             style=style,
-            define=define,
-            of_all=of_all,
+            define=request.define,
+            of_all=request.of_all,
+            aliases=request.aliases,
             is_decoded=self._is_decoded,
         )
 

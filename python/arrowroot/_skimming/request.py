@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from arrowroot._expressions.scope import Alias
     from arrowroot._filter.bind import FilterLike
     from arrowroot._options import Define
     from arrowroot._select.columns import Columns
@@ -64,6 +65,8 @@ class Request(NamedTuple):
     storage: Mapping[str, Any]
     #: The columns that inputs which differ deliver of the skimmed tree; None: they may not differ.
     of_all: pa.Schema | None = None
+    #: Their aliases.
+    aliases: Mapping[str, Alias] | None = None
 
     @property
     def chooses(self) -> bool:
@@ -99,6 +102,7 @@ class Request(NamedTuple):
             self.weight,
             self.rule.text,
             None if self.of_all is None else self.of_all.to_string(show_field_metadata=False),
+            None if self.aliases is None else {name: alias.text for name, alias in self.aliases.items()},
         ]
         return hashlib.sha256(json.dumps(wanted).encode("utf-8", "surrogateescape")).hexdigest()
 

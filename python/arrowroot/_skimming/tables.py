@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from arrowroot._api.attributes import AttributeSet
     from arrowroot._api.outputs import Outputs
     from arrowroot._api.tree import Pick, Tree
-    from arrowroot._expressions.scope import Scope
+    from arrowroot._expressions.scope import Alias, Scope
     from arrowroot._layout.layout import LayoutLike
     from arrowroot._options import Define, Options
     from arrowroot._select.columns import Columns
@@ -289,6 +289,7 @@ def table_of(
     style: Style,
     define: Define = None,
     of_all: pa.Schema | None = None,
+    aliases: Mapping[str, Alias] | None = None,
     is_decoded: bool = False,
 ) -> InputTable | None:
     """Return a table of an input with chosen columns; None if it is empty and has no columns.
@@ -296,7 +297,7 @@ def table_of(
     The branches that count lists among the columns come, too: those that do in the first input.
 
     of_all: the columns that all inputs deliver, though they differ, projected fields among them; what this one lacks is
-    null. None: they may not.
+    null. None: they may not. aliases: those of all inputs; None: those of the first count, for all.
 
     is_decoded: its columns are read, though its entries may be copied as their bytes are.
 
@@ -306,7 +307,9 @@ def table_of(
     if not tree.branches and not tree.num_entries:
         return None
     choice = Choice.of(columns)
-    chain = Chain(tree) if of_all is None else OneOfDiffering(tree, of_all)
+    if aliases is None and first is not None:
+        aliases = first.chain.aliases
+    chain = Chain(tree, aliases) if of_all is None else OneOfDiffering(tree, of_all, aliases=aliases)
     with warnings.catch_warnings():
         # They are told with all else that is left out.
         warnings.simplefilter("ignore", UnsupportedColumnWarning)
