@@ -71,6 +71,7 @@ __all__ = [
     "missing_library",
     "nearest",
     "not_picklable",
+    "of_all",
     "warn",
     "warn_left_out",
 ]
@@ -421,6 +422,23 @@ class NoSuchColumnError(_NearMissError):
     Traceback (most recent call last):
     arrowroot.NoSuchColumnError: events.root:Events: no branch 'Muon_p'; did you mean 'Muon_pt'?
     """
+
+
+#: Kinds of faults of inputs, the worst first: data, what cannot be read yet, the request.
+_FAULTS = (CorruptFileError, StorageError, UnsupportedError, SchemaMismatchError, NotFoundError)
+
+
+def of_all(what: str, errors: Sequence[Exception]) -> ArrowrootError:
+    """Return the error of inputs none of which is left, with the first reasons: of their kind, or of the worst."""
+    kinds = {type(error) for error in errors if isinstance(error, ArrowrootError)}
+    kind: type[ArrowrootError] = next(
+        (kind for kind in _FAULTS if any(isinstance(error, kind) for error in errors)), InvalidRequestError
+    )
+    if len(kinds) == 1 and not isinstance(errors[0], _NearMissError):
+        (kind,) = kinds
+    reasons = list(dict.fromkeys(map(str, errors)))
+    more = f"; and {len(reasons) - N_QUOTED} more" if len(reasons) > N_QUOTED else ""
+    return kind(f"{what}: {'; '.join(reasons[:N_QUOTED])}{more}")
 
 
 # People see the names by which they import them.

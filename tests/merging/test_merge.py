@@ -77,8 +77,23 @@ def test_bad_inputs_are_left_out_if_that_is_asked_for(inputs, tmp_path):
     report = ar.merge(tmp_path / "out.root", [bad[0], inputs[0], *bad[1:], inputs[2]], on_bad_input="skip")
     assert [one.path for one in report.left_out] == [str(bad[0]), *map(str, bad[1:])]
     assert values(tmp_path / "out.root") == [*range(100), *range(200, 300)]
-    with pytest.raises(ar.InvalidRequestError, match="no input can be merged"):
-        ar.merge(tmp_path / "nothing.root", bad, on_bad_input="skip")
+
+
+def test_if_all_inputs_are_bad_merge_and_skim_say_why_of_each_and_end_alike(inputs, tmp_path):
+    bad = damaged(inputs[1])
+    for make, what in ((ar.merge, "merged"), (ar.skim, "skimmed")):
+        given = (tmp_path / "nothing.root", bad) if make is ar.merge else (bad, tmp_path / "nothing.root")
+        with pytest.raises(ar.CorruptFileError, match=f"no input can be {what}: ") as one:
+            make(*given, on_bad_input="skip")
+        assert all(path.name in str(one.value) for path in bad)
+    others = [tmp_path / f"{number}.root" for number in range(8)]
+    lines = [["merge", tmp_path / "nothing.root", *others], ["skim", *others, tmp_path / "nothing.root"]]
+    for line in lines:
+        ended = run_here(*line, "--on-bad-input", "skip")
+        assert ended.returncode == 1
+        assert "4.root: cannot be opened" in ended.stderr
+        assert ended.stderr.endswith("; and 3 more\n")
+    assert not (tmp_path / "nothing.root").exists()
 
 
 def test_an_input_is_left_out_whole_if_its_baskets_are_damaged(inputs, tmp_path):

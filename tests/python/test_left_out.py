@@ -151,6 +151,13 @@ def test_if_no_file_can_be_read_the_first_error_is_raised(tmp_path):
     assert [Path(one.url).name for one in told] == ["a.root", "b.root"]
 
 
+def test_if_none_of_several_files_can_be_read_the_error_says_why_of_each(tmp_path):
+    (tmp_path / "text.root").write_text("no file of ROOT")
+    names = [f"{tmp_path}/gone.root", f"{tmp_path}/text.root"]
+    with pytest.raises(ar.CorruptFileError, match=r"no file can be read: .*gone\.root: .*; .*text\.root: "):
+        ar.scan(names, "t", on_error=lambda _: None)
+
+
 def test_files_that_differ_are_no_files_to_leave_out(tmp_path):
     write(tmp_path / "a.root", 1)
     ar.write(f"{tmp_path}/b.root:T", {"x": np.arange(3, dtype=np.float32)})

@@ -1,5 +1,6 @@
 """Skims in parts: those that go on after a kill, and those whose inputs others read."""
 
+import errno
 import os
 import pickle
 import random
@@ -18,6 +19,7 @@ import pytest
 import arrowroot as ar
 from arrowroot._skimming.outputs import Outputs
 from arrowroot._skimming.parts import Parts
+from arrowroot._skimming.spool import Spool
 from tests.command import run_here
 
 from .test_skim import events, names_in, put, read
@@ -320,6 +322,26 @@ def test_a_part_without_a_column_that_the_first_input_asks_for_is_made_again(tmp
     assert made == ["counted.root", "alone.root", "alone.root"]
     assert outs[0].read_bytes() == outs[1].read_bytes()
     assert read(outs[1]).column_names == ["nMuon", "Muon_pt"]
+
+
+def test_a_disk_that_is_full_is_told_with_what_to_do_and_the_skim_goes_on(tmp_path, files, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    out = tmp_path / "out.root"
+    with monkeypatch.context() as patched:
+        patched.setattr("arrowroot._skimming.parts.put", full)
+        with pytest.raises(ar.StorageError, match=r"\.parts: a part .*: the disk is full; make room"):
+            ar.skim(files, out, "Events", filter=CUT, resume=True)
+    assert not list(tmp_path.glob("out.root.parts/*.new"))
+    ar.skim(files, out, "Events", filter=CUT, resume=True)
+    with monkeypatch.context() as patched:
+        patched.setattr("arrowroot._skimming.spool.TemporaryFile", lambda **_: full())
+        patched.setattr(Spool.__init__, "__defaults__", (0,))
+        with pytest.raises(
+            ar.StorageError, match=r"the entries of an input, which wait there .*: No space left"
+        ):
+            ar.skim(files, tmp_path / "other.root", "Events", filter=CUT, on_bad_input="skip")
 
 
 def test_the_command_resumes(tmp_path, files, monkeypatch, made):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot._api.file import File
 from arrowroot._api.row import Opened, Row
 from arrowroot._api.tree import Tree
-from arrowroot._errors import ArrowrootError, InvalidRequestError, NoSuchKeyError, UnsupportedError
+from arrowroot._errors import ArrowrootError, InvalidRequestError, NoSuchKeyError, UnsupportedError, of_all
 from arrowroot._objects.record import kind_text
 from arrowroot._passes.ahead import in_order
 from arrowroot._storage.config import arguments_alone, redacted, resolve, resolve_named
@@ -35,7 +35,7 @@ def opened_trees(
     """Open the trees, several remote ones at a time. The first file says which tree is meant where none is named.
 
     named_by: the file that names these; None: a person named them. leaving_out: takes those that cannot be opened;
-    None: the error is raised. If none can be, that of the first one is. takes_patterns: the name of a tree may be a
+    None: the error is raised. If none can be, one that says all reasons is. takes_patterns: the name of a tree may be a
     pattern, for all trees of the file that match.
     """
 
@@ -53,19 +53,21 @@ def opened_trees(
         return [one._replace(number=number) for one in found]
 
     first: list[Opened] | None = None
-    failed: ArrowrootError | None = None
+    failed: list[ArrowrootError] = []
     numbers = iter(range(len(files)))
     n_ahead = n_opened_ahead(location for location, _ in files)
     while first is None:
         number = next(numbers, None)
         if number is None:
-            raise failed or InvalidRequestError("no files")
+            if len(failed) == 1:
+                raise failed[0]
+            raise of_all("no file can be read", failed) if failed else InvalidRequestError("no files")
         opened = attempt(number)
         if isinstance(opened, list):
             first = opened
         elif leaving_out is not None:
             leaving_out.not_opened_on(redacted(files[number][0]), opened)
-            failed = failed or opened
+            failed.append(opened)
     yield from first
     others = list(numbers)
     path = files[first[0].number][1] or first[0].path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from arrowroot import _native
 from arrowroot._arguments import takes
-from arrowroot._errors import ArrowrootError, InvalidRequestError
+from arrowroot._errors import ArrowrootError, InvalidRequestError, of_all
 from arrowroot._merging.inputs import listed, opened, openings, refuse_output
 from arrowroot._merging.outputs import MergedFile, SameColumns, path_of_part
 from arrowroot._progress import LONG_S, Progress
@@ -215,7 +215,7 @@ def merged(
             left_out.append(LeftOut(without_secrets(bad.name), bad.error))
             others = [name for name in request.inputs if name != bad.name]
             if not others:
-                raise InvalidRequestError(f"no input can be merged: {bad.error}") from bad.error
+                raise _none_left(left_out) from bad.error
             request = request._replace(inputs=others)
         else:
             return report._replace(left_out=(*left_out, *report.left_out))
@@ -240,6 +240,10 @@ def _merged(
             merging.add(name, opening, open_it)
             n_done += 1
         return merging.published(check)
+
+
+def _none_left(left_out: Iterable[LeftOut]) -> ArrowrootError:
+    return of_all("no input can be merged", [one.error for one in left_out])
 
 
 class _Written(NamedTuple):
@@ -299,7 +303,7 @@ class _Merging:
         if self._inputs:
             self._end()
         if not self._written:
-            raise InvalidRequestError("no input can be merged: " + str(self._left_out[0].error))
+            raise _none_left(self._left_out)
         same = SameColumns(self._request.columns)
         for file, inputs, objects, _ in self._written:
             path = file.complete()

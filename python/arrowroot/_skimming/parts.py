@@ -8,6 +8,7 @@ bytes, of a skim without parts, however few entries an input has.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from arrowroot._errors import StorageError
+from arrowroot._errors import ArrowrootError, StorageError
 from arrowroot._saving.replacing import put
 from arrowroot._select.cuts import Cut
 from arrowroot._select.events import place_of
@@ -60,7 +61,7 @@ class Parts:
     def portions(self, reading: Reading) -> Iterator[Portion]:
         """Return what is wanted of an input, from its part; that is made before if it is not there. Its counts are set.
 
-        Raises: what reading the input raises; OSError if a part cannot be written.
+        Raises: what reading the input raises; StorageError if a part cannot be written.
         """
         tables = reading.tables
         path = self._path(reading.given)
@@ -108,6 +109,10 @@ class Parts:
                 text = json.dumps(described).encode()
                 file.write(text + len(text).to_bytes(_LENGTH_BYTES, "little"))
             put(beside, path)
+        except OSError as error:
+            if isinstance(error, ArrowrootError):
+                raise
+            raise _not_written(self.directory, error) from error
         finally:
             beside.unlink(missing_ok=True)
 
@@ -124,6 +129,15 @@ class Parts:
         named = [place_of(given.url), of_file, file.size_bytes, file.uuid, changed_ns, self._wanted]
         digest = hashlib.sha256(json.dumps(named).encode("utf-8", "surrogateescape")).hexdigest()
         return self.directory / f"{digest[:32]}{_SUFFIX}"
+
+
+def _not_written(directory: Path, error: OSError) -> StorageError:
+    """Return the error of a part that a directory has no room for."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        why = "the disk is full; make room, and call it again: the parts that are there stay"
+    else:
+        why = str(error.strerror or error)
+    return StorageError(f"{directory}: a part of the skim cannot be written: {why}")
 
 
 def _described(path: Path) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arrowroot._arguments import explain, takes
-from arrowroot._errors import UnsupportedError
+from arrowroot._errors import UnsupportedError, of_all
 from arrowroot._layout.layout import OF_LAYOUT
 from arrowroot._layout.settings import BUFFERS
 from arrowroot._options import BATCH_SIZE
@@ -283,7 +283,7 @@ class _Skim:
 
     def _read_all(self, progress: Progress | None) -> None:
         files = self._request.files
-        last: Exception | None = None
+        errors: list[Exception] = []
         for number, (url, give) in enumerate(self._opened()):
             self._number, self._given, self._reading = number, None, None
             if progress:
@@ -299,15 +299,15 @@ class _Skim:
             except OF_INPUTS as error:
                 if not self._request.skips_bad or not self._objects.is_intact:
                     raise
-                last = error
+                errors.append(error)
                 self._leave_out(number, url, str(error))
                 continue
             self._write(reading, portions)
             if not self._request.skips_bad:
                 self._take(reading)
             self._end(reading)
-        if last is not None and not self._inputs:
-            raise last
+        if errors and not self._inputs:
+            raise of_all("no input can be skimmed", errors) from errors[0]
 
     def _leave_out(self, number: int, url: str, reason: str) -> None:
         """Note an input that is bad: the trees of a file go with its first one, and so does what it has besides."""

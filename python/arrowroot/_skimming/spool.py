@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
 
+from arrowroot._errors import StorageError
 from arrowroot._sizes import parse_size
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Spool:
     def __init__(
         self, portions: Iterable[Portion], directory: Path, memory_bytes: int = _MEMORY_BYTES
     ) -> None:
-        """Draw all of them. Raises: what drawing raises; OSError if the directory has no room."""
+        """Draw all of them. Raises: what drawing raises; StorageError if the directory has no room."""
         #: Each portion; those in the file without their entries, and where these begin.
         self._portions: list[tuple[Portion, int | None]] = []
         self._file: IO[bytes] | None = None
@@ -36,10 +37,22 @@ class Spool:
                 n_bytes += size
                 self._portions.append((portion, None))
                 continue
-            self._file = self._file or TemporaryFile(dir=directory)  # noqa: SIM115 - closed once all was drawn
-            self._portions.append((portion._replace(batch=None), self._file.tell()))
-            with pa.ipc.new_stream(self._file, portion.batch.schema) as stream:
-                stream.write_batch(portion.batch)
+            try:
+                self._portions.append((portion._replace(batch=None), self._put(portion.batch, directory)))
+            except OSError as error:
+                raise StorageError(
+                    f"{directory}: the entries of an input, which wait there until all of it was read, cannot be "
+                    f"written: {error.strerror or error}"
+                ) from error
+
+    def _put(self, batch: pa.RecordBatch, directory: Path) -> int:
+        """Write a batch to the file, and return where it begins."""
+        self._file = self._file or TemporaryFile(dir=directory)  # noqa: SIM115 - closed once all was drawn
+        place = self._file.tell()
+        with pa.ipc.new_stream(self._file, batch.schema) as stream:
+            stream.write_batch(batch)
+        self._file.flush()
+        return place
 
     def __iter__(self) -> Iterator[Portion]:
         try:
