@@ -75,6 +75,15 @@ def make() -> None:
         file.Close()
 
 
+def make_parameters(names: list[str], manner: str) -> None:
+    """Write files with a parameter of a directory that is merged in a manner."""
+    for number, name in enumerate(names):
+        file = ROOT.TFile(name, "RECREATE")
+        file.mkdir("d").cd()
+        ROOT.TParameter("int")("p", 3 + number, manner).Write()
+        file.Close()
+
+
 def numbers(path: str) -> dict[str, Any]:
     """Return contents, errors, entries and statistics of each histogram."""
     file = ROOT.TFile(path)

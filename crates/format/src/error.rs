@@ -160,6 +160,16 @@ impl Error {
         self
     }
 
+    /// Adds what can be done, if it is unsupported.
+    #[must_use]
+    pub fn remedied(mut self, remedy: impl FnOnce() -> String) -> Self {
+        if let Error::Unsupported(fault) = &mut self {
+            fault.what.push_str(": ");
+            fault.what.push_str(&remedy());
+        }
+        self
+    }
+
     /// Adds what was done about it in vain.
     #[must_use]
     pub fn besides(mut self, text: String) -> Self {

@@ -7,6 +7,7 @@ use arrowroot::{File, FileKey};
 use arrowroot_file::format_error;
 
 use super::categories::{self, AXES, Width};
+use super::classes::is_poly;
 use super::layout::{Group, Layout, MemberSpan, Number, Role};
 use super::references::references;
 use super::room;
@@ -70,8 +71,10 @@ impl Sum {
         let infos = input.streamer_infos()?;
         let (key, path) = (&key.key, key.path());
         let layout = worker.layouts.of(&key.class_name, &object, key.key_bytes.into(), infos);
-        let layout =
-            layout.map_err(|error| format_error(input.source().as_ref(), &path, error.placed(key.object_place())))?;
+        let layout = layout.map_err(|error| {
+            let error = error.placed(key.object_place()).remedied(|| remedy(&path));
+            format_error(input.source().as_ref(), &path, error)
+        })?;
         Ok(Sum { key: key.clone(), object, layout, widest: [None; 3] })
     }
 
@@ -156,6 +159,12 @@ impl Sum {
         }
         if let Some(path) = cells {
             return Err(differs(path));
+        }
+        let (squares, _) = SUMS_OF_SQUARES[0];
+        if is_poly(&self.key.class_name) && self.span(squares).is_some() != other.span(squares).is_some() {
+            return Err("it or the inputs before have no sums of squares of weights (Sumw2), and the others have: it cannot be \
+                 added"
+                .to_owned());
         }
         // Spans of no bytes are not listed.
         if let Some(span) =
@@ -294,6 +303,11 @@ impl Sum {
             *bytes = (u32::from_be_bytes(*bytes) & !IS_CONSTANT).to_be_bytes();
         }
     }
+}
+
+/// The rules for an object that cannot be added.
+fn remedy(path: &str) -> String {
+    format!("the rules first, all or drop take it, as --rule '{path}=first'")
 }
 
 /// Where the numbers are that sums of squares at a path are where all weights are 1; `None` for another path.

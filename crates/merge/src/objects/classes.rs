@@ -31,10 +31,16 @@ pub(crate) fn is_list(class: &str) -> bool {
     matches!(class, "TList" | "THashList" | "TObjArray")
 }
 
+/// True if objects of a class are histograms whose bins are polygons, each an object of its own.
+pub(crate) fn is_poly(class: &str) -> bool {
+    class == "TH2Poly"
+}
+
 /// True if numbers of an object of a class are added.
 pub(crate) fn is_added(class: &str) -> bool {
     is_histogram(class)
         || is_parameter(class)
+        || is_poly(class)
         || matches!(class, "THStack" | "TEfficiency")
         || class.strip_prefix("THnT<").is_some_and(|kind| {
             matches!(kind, "double>" | "float>" | "int>" | "short>" | "char>" | "Long64_t>" | "long>")
@@ -56,7 +62,6 @@ pub(crate) fn is_refused(class: &str) -> bool {
             | "TGraph2DErrors"
             | "TGraph2DAsymmErrors"
             | "TMultiGraph"
-            | "TH2Poly"
             | "TProfile2Poly"
             | "TH1K"
     ) || ["THn<", "THnT<", "THnSparseT<"].iter().any(|begin| class.starts_with(begin))
@@ -110,9 +115,16 @@ pub(crate) fn is_sum(class: &str, name: &str) -> bool {
     is_of_histogram && (name == "fEntries" || name.starts_with("fTsum"))
         || class.starts_with("TParameter<") && name == "fVal"
         || class == "TGraph" && name == "fNpoints"
+        || matches!((class, name), ("TH2Poly", "fOverflow") | ("TH2PolyBin", "fContent"))
 }
 
 /// True for members that must be the same in all.
 pub(crate) fn is_same(class: &str, name: &str) -> bool {
-    matches!(name, "fNcells" | "fNdimensions") || class == "TAxis" && matches!(name, "fNbins" | "fXmin" | "fXmax")
+    let of_class: &[&str] = match class {
+        "TAxis" => &["fNbins", "fXmin", "fXmax"],
+        "TH2Poly" => &["fCellX", "fCellY", "fNCells"],
+        "TH2PolyBin" => &["fNumber", "fXmin", "fXmax", "fYmin", "fYmax"],
+        _ => &[],
+    };
+    matches!(name, "fNcells" | "fNdimensions") || of_class.contains(&name)
 }

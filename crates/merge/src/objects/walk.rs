@@ -11,7 +11,7 @@ use arrowroot::format::streamer::{
 use arrowroot::format::{Cursor, Error, Result};
 
 use super::classes::{
-    array_of, basic, is_added, is_graph, is_histogram, is_list, is_refused, is_same, is_sum, vector_of,
+    array_of, basic, is_added, is_graph, is_histogram, is_list, is_poly, is_refused, is_same, is_sum, vector_of,
 };
 use super::layout::{Group, Layout, MemberSpan, Number, Role};
 use super::references::{Pointee, Pointer};
@@ -36,7 +36,7 @@ pub(crate) fn walked(class: &str, object: &[u8], key_bytes: usize, infos: &Strea
     let mut layout = Layout::default();
     layout.groups.push(Group::default());
     let slots = ObjectSlots::new(key_bytes);
-    let mut walk = Walk { cursor: Cursor::new(object), slots, infos, layout, counter: 0, group: 0 };
+    let mut walk = Walk { cursor: Cursor::new(object), slots, infos, layout, counter: 0, group: 0, is_shape: false };
     walk.whole(class, "", 0)?;
     let end = walk.cursor.position();
     walk.push(end..object.len(), Role::Keep, "");
@@ -52,6 +52,8 @@ struct Walk<'a> {
     counter: usize,
     /// The group that sums are added to.
     group: usize,
+    /// What is walked is the polygon of a bin, whose points are the same in all.
+    is_shape: bool,
 }
 
 fn inside(path: &str, name: &str) -> String {
@@ -173,7 +175,8 @@ impl<'a> Walk<'a> {
         let slot = self.slots.read(&mut self.cursor)?;
         self.push(start..self.cursor.position(), Role::Structure, "");
         let class = slot.class_name().unwrap_or_default();
-        let is_walked = is_added(&class) || is_list(&class) || class == "TAxis";
+        let is_of_poly = class == "TH2PolyBin" || self.is_shape && class == "TGraph";
+        let is_walked = is_of_poly || is_added(&class) && !is_poly(&class) || is_list(&class) || class == "TAxis";
         let target = if is_walked { Pointee::Walked } else { Pointee::Passed };
         self.layout.pointers.push(Pointer { at: start, target });
         let ObjectSlot::Object { end, .. } = slot else { return Ok(()) };
@@ -182,7 +185,10 @@ impl<'a> Walk<'a> {
         if is_walked {
             return self.whole(&class, path, depth);
         }
-        if is_refused(&class) || is_graph(&class) || self.infos.is_tree(&class) {
+        if self.is_shape {
+            return Err(Error::unsupported(start, format!("a bin whose polygon is a {class}")));
+        }
+        if is_refused(&class) || is_poly(&class) || is_graph(&class) || self.infos.is_tree(&class) {
             return Err(Error::unsupported(start, format!("a {class} in a list")));
         }
         self.take(end - self.cursor.position(), Role::Keep, path)
@@ -195,7 +201,10 @@ impl<'a> Walk<'a> {
         // Behind a version without a byte count, and an identifier.
         self.layout.bits.push(start + 6);
         if class.starts_with("TParameter<") && bits & OTHER_THAN_SUMS != 0 {
-            return Err(Error::unsupported(start, "a parameter that is merged otherwise than by adding"));
+            return Err(Error::unsupported(
+                start,
+                "a parameter that is merged by multiplying, or is the smallest or largest",
+            ));
         }
         if self.group > 0 && !path.ends_with("axis") && class == "TNamed" && bits & IS_AVERAGE != 0 {
             return Err(Error::unsupported(start, "a histogram of averages (TH1::kIsAverage)"));
@@ -227,13 +236,23 @@ impl<'a> Walk<'a> {
                 let n_values = usize::try_from(element.array_length.max(1)).unwrap_or(usize::MAX);
                 self.basic(class, (number, n_bytes.saturating_mul(n_values)), name, path)
             }
-            (ElementClass::BasicPointer, 48) => self.numbers(name, path),
+            (ElementClass::BasicPointer, 48) => self.numbers(name, path, 8),
+            (ElementClass::BasicPointer, 58) if is_poly(class) => self.numbers(name, path, 1),
+            (ElementClass::Loop, _) if is_poly(class) => self.cells(element, &inside(path, name), depth),
+            (ElementClass::ObjectPointer, 64) if name == "fPoly" => {
+                self.is_shape = true;
+                let walked = self.pointer(&inside(path, name), depth + 1);
+                self.is_shape = false;
+                walked
+            }
             (ElementClass::String, 65) => self.text(&inside(path, name)),
             (ElementClass::Object | ElementClass::ObjectAny, 61 | 62) => {
                 self.object(&element.type_name, &inside(path, name), depth + 1)
             }
             (ElementClass::Stl, _) => self.vector(element, path),
-            (ElementClass::ObjectPointer, 64) if matches!(name, "fHists" | "fPassedHistogram" | "fTotalHistogram") => {
+            (ElementClass::ObjectPointer, 64)
+                if matches!(name, "fHists" | "fPassedHistogram" | "fTotalHistogram" | "fBins") =>
+            {
                 self.pointer(&inside(path, name), depth + 1)
             }
             // Functions and labels: a byte count, or a pointer to nothing.
@@ -246,7 +265,7 @@ impl<'a> Walk<'a> {
 
     fn basic(&mut self, class: &str, (number, n_bytes): (Option<Number>, usize), name: &str, path: &str) -> Result<()> {
         let start = self.cursor.position();
-        if matches!(name, "fBufferSize" | "fNpoints") {
+        if matches!(name, "fBufferSize" | "fNpoints" | "fNCells") {
             self.counter = usize::try_from(self.cursor.clone().i32()?).unwrap_or(0);
         }
         if name == "fBufferSize" {
@@ -261,6 +280,7 @@ impl<'a> Walk<'a> {
             }
         }
         let role = match number {
+            Some(_) if self.is_shape && name == "fNpoints" => Role::Same,
             Some(_) if class == "TEfficiency" && name == "fWeight" => Role::Weight,
             Some(Number::Float64) if class == "THnBase" && name == "fTsumw2" => Role::Marked,
             Some(number) if is_sum(class, name) => Role::Add(number),
@@ -270,8 +290,27 @@ impl<'a> Walk<'a> {
         self.take(n_bytes, role, &inside(path, name))
     }
 
-    /// Numbers behind a pointer: the buffer of a histogram, the points of a graph.
-    fn numbers(&mut self, name: &str, path: &str) -> Result<()> {
+    /// The lists of a histogram's cells, as many as a member before says: of the bins that are in each. None has its class.
+    fn cells(&mut self, element: &Element, path: &str, depth: usize) -> Result<()> {
+        let (start, n_cells) = (self.cursor.position(), self.counter);
+        let frame = self.cursor.version()?;
+        self.layout.counts.extend(frame.end.map(|end| start..end));
+        self.push(start..self.cursor.position(), Role::Structure, "");
+        for number in 0..n_cells {
+            self.object(element.type_name.trim_end_matches('*'), &inside(path, &number.to_string()), depth + 1)?;
+        }
+        // Graphs in them have numbers of their points.
+        self.counter = n_cells;
+        match frame.end {
+            Some(end) if end != self.cursor.position() => {
+                Err(Error::corrupt(self.cursor.position(), format!("cells that end at {end}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Numbers behind a pointer, of so many bytes each: the buffer of a histogram, the points of a graph.
+    fn numbers(&mut self, name: &str, path: &str, n_each: usize) -> Result<()> {
         let start = self.cursor.position();
         let is_there = self.cursor.u8()? != 0;
         self.push(start..start + 1, Role::Structure, "");
@@ -282,11 +321,16 @@ impl<'a> Walk<'a> {
             }
             self.layout.lengths.push(start + 1..start + 9);
         }
-        let n_bytes = if is_there { self.counter.saturating_mul(8) } else { 0 };
-        if n_bytes == 0 && !is_buffer {
+        let n_bytes = if is_there { self.counter.saturating_mul(n_each) } else { 0 };
+        let role = match n_each {
+            8 if self.is_shape => Role::Same,
+            8 if !is_buffer => Role::Points,
+            _ => Role::Keep,
+        };
+        if n_bytes == 0 && role == Role::Points {
             self.layout.empty.push((inside(path, name), start + 1));
         }
-        self.take(n_bytes, if is_buffer { Role::Keep } else { Role::Points }, &inside(path, name))
+        self.take(n_bytes, role, &inside(path, name))
     }
 
     /// A vector: the numbers of a `THn`, or what is kept.

@@ -1,0 +1,53 @@
+"""Histograms whose bins are the same polygons are added as hadd does it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import arrowroot as ar
+from tests.judge import root
+
+from . import polygons_with_root as made
+from .trees_with_root import hadd
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("polygons")
+    root.run(made.make, directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def sums(inputs):
+    names = [f"sums{number}.root" for number in range(made.N_INPUTS)]
+    ar.merge(inputs / "ours.root", [inputs / name for name in names])
+    ar.skim([inputs / name for name in names], inputs / "skimmed.root")
+    root.run(hadd, inputs, "theirs.root", names)
+    return {name: root.run(made.found, inputs, f"{name}.root") for name in ("ours", "skimmed", "theirs")}
+
+
+@pytest.mark.parametrize("name", made.SUMS)
+def test_sums_of_the_same_polygons_are_those_of_hadd(sums, name):
+    assert sums["ours"][name] == sums["theirs"][name]
+    assert sums["skimmed"][name] == sums["theirs"][name]
+
+
+def test_sums_of_polygons_are_read_as_root_reads_them(inputs, sums):
+    with ar.open(inputs / "ours.root") as file:
+        for name in made.SUMS:
+            expected = sums["theirs"][name]
+            assert np.array_equal(file[name].values(), expected["contents"][10:]), name
+            assert np.array_equal(file[name].errors(), expected["errors"][10:]), name
+
+
+@pytest.mark.parametrize("name", made.REFUSED)
+def test_other_polygons_are_an_error_that_names_the_histogram(inputs, tmp_path, name):
+    others = dict.fromkeys(set(made.REFUSED) - {name}, "drop")
+    paths = [inputs / f"refused{number}.root" for number in range(made.N_INPUTS)]
+    with pytest.raises(ar.ArrowrootError, match=rf"refused[01]\.root: {name}: .*({made.REFUSED[name]})"):
+        ar.merge(tmp_path / "out.root", paths, rules=others)
+    ar.merge(tmp_path / "out.root", paths, rules={**others, name: "first"})
+    with ar.open(tmp_path / "out.root") as file:
+        assert list(file) == [name]
