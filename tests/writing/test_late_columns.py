@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import uproot
 
@@ -284,6 +285,30 @@ def test_root_reads_members_that_came_up_in_lists_of_records(tmp_path):
         assert found[name] == [one[name] for value in expected for one in value], name
     for name in ("a", "b"):
         assert found["framed"][name] == [[one[name] for one in value] for value in expected], name
+
+
+def test_pages_of_zeros_before_members_in_lists_are_stored_once(tmp_path):
+    n_entries, n_each = 20_000, 5
+    ends = pa.array(np.arange(0, n_entries * n_each + 1, n_each, dtype=np.int32))
+
+    def lists(**members: pa.Array) -> pa.Table:
+        record = pa.StructArray.from_arrays(list(members.values()), list(members))
+        return pa.table({"r": pa.ListArray.from_arrays(ends, record)})
+
+    numbers = pa.array(np.arange(n_entries * n_each))
+    ones = pa.array(np.ones(n_entries * n_each))
+    path = tmp_path / "t.root"
+    layout = ar.Layout("rntuple", compression=None, page_size="4 kB", flush=n_entries // 2)
+    with ar.create(path) as file, file.tree("T", layout=layout, columns="grow") as table:
+        table.append(lists(a=numbers))
+        table.append(lists(a=numbers, b=ones, c=pc.equal(ones, 1)))
+    with ar.open(path) as file:
+        items = file["T"].to_arrow()["r"].combine_chunks().flatten()
+    assert items.field("a").to_pylist() == 2 * numbers.to_pylist()
+    assert items.field("b").to_numpy().tolist() == [0.0] * len(numbers) + [1.0] * len(numbers)
+    assert items.field("c").to_pylist() == [False] * len(numbers) + [True] * len(numbers)
+    # Numbers and their ends twice, the new members once; pages of zeros, ones and bits that repeat are few.
+    assert path.stat().st_size < 2 * numbers.nbytes + 2 * 8 * n_entries + 8 * len(numbers) // 4
 
 
 def test_members_that_records_cannot_get_are_refused(tmp_path):

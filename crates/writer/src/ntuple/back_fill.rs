@@ -110,6 +110,8 @@ pub(super) struct BackFill<'f> {
     /// Type and codec of all columns.
     pub(super) types: &'f [(ColumnType, Codec)],
     pub(super) page_bytes: usize,
+    /// The pages that were written, by column and number of elements: all of them are zeros.
+    pub(super) known: HashMap<(usize, usize), Page>,
 }
 
 impl BackFill<'_> {
@@ -157,6 +159,11 @@ impl BackFill<'_> {
         let (mut made, mut n_bytes) = (Vec::new(), 0);
         for (column, (of_column, (column_type, codec))) in elements.columns.iter().zip(self.types).enumerate() {
             for page in cut(&[column].into(), *column_type, of_column.n_elements, self.page_bytes) {
+                let alike = (column, page.elements.len());
+                if let Some(known) = self.known.get(&alike) {
+                    made.push((column, *known));
+                    continue;
+                }
                 let (mut bytes, setting) = (Vec::new(), codec.before_trial());
                 let page =
                     write_page(&page, *column_type, of_column, setting, &mut compressor, &mut scratch, &mut bytes)?;
@@ -165,7 +172,9 @@ impl BackFill<'_> {
                 })?;
                 n_bytes += bytes.len() as u64;
                 let (stored_bytes, n_elements) = (page.stored_bytes as u64, page.n_elements);
-                made.push((column, Page { offset, stored_bytes, n_elements, has_checksum: true, is_elsewhere: false }));
+                let page = Page { offset, stored_bytes, n_elements, has_checksum: true, is_elsewhere: false };
+                self.known.insert(alike, page);
+                made.push((column, page));
             }
         }
         Ok((made, n_bytes))

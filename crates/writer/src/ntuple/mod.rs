@@ -422,6 +422,7 @@ impl TableFormat for NtupleFormat {
             seek_root: self.seek_root,
             types: &self.columns.types,
             page_bytes: self.settings.page_bytes,
+            known: HashMap::new(),
         };
         filling.fill(&behind, &self.schema, n_known, &mut self.lists)
     }
