@@ -17,8 +17,8 @@ pub(crate) struct Neighbours<'a> {
     pub(crate) n_entries: usize,
     /// Where each is in the data.
     pub(crate) range: &'a dyn Fn(usize) -> Option<Range<usize>>,
-    /// How far an entry, which begins at a place in the data, is from where references in it count.
-    pub(crate) origin: &'a dyn Fn(usize, usize) -> usize,
+    /// How far what begins at a place in the data is from where references in it count.
+    pub(crate) origin: &'a dyn Fn(usize) -> usize,
     /// Items of the arrays in each, or its objects, if only that tells how it is read.
     pub(crate) counts: &'a dyn Fn(usize) -> Option<&'a [i64]>,
     /// How to have the bytes, or nothing.
@@ -29,7 +29,7 @@ impl Neighbours<'_> {
     fn trace(&self, form: &EntryForm, entry: usize) -> Trace {
         let Some(range) = (self.range)(entry) else { return Trace::default() };
         let bytes = self.data.get(range.clone()).unwrap_or_default();
-        trace(form, bytes, (self.counts)(entry), (self.origin)(entry, range.start))
+        trace(form, bytes, (self.counts)(entry), (self.origin)(range.start))
     }
 
     fn is_zero(&self, entry: usize) -> bool {

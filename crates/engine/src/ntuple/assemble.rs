@@ -173,7 +173,7 @@ fn objects(ends: &[i32], bytes: &[u8], form: &EntryForm, text: TextForm) -> Resu
         form.decode_entry(&mut reader, object, 0, &mut values).map_err(|error| {
             // Of an RNTuple nobody gets bytes, and references count from the object.
             let objects =
-                Neighbours { data: bytes, n_entries, range: &range, origin: &|_, _| 0, counts: &|_| None, hint: "" };
+                Neighbours { data: bytes, n_entries, range: &range, origin: &|_| 0, counts: &|_| None, hint: "" };
             Fault::Format(objects.judge(error, form, number))
         })?;
     }

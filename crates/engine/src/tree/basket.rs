@@ -229,24 +229,6 @@ impl<'a> Basket<'a> {
             })
     }
 
-    /// Where entries were in the records that they were written for, if that is somewhere else: as [`Basket::offset_words`].
-    fn displaced_words(&self) -> format::Result<Option<&'a [[u8; 4]]>> {
-        match self.offsets {
-            Offsets::Given(_) => Ok(None),
-            Offsets::InPayload => {
-                Ok(self.head.stored_displacements(self.payload)?.map(|words| words.as_chunks::<4>().0))
-            }
-        }
-    }
-
-    /// What pointers in an entry that begins at `start` count from. `displaced`: as of [`Basket::displaced_words`].
-    fn origin(&self, displaced: Option<&[[u8; 4]]>, entry: usize, start: usize) -> usize {
-        match displaced.and_then(|words| words.get(entry)) {
-            Some(word) => u32::from_be_bytes(*word) as usize,
-            None => self.head.key_bytes as usize + start,
-        }
-    }
-
     /// Where the offset of an entry is in the payload, if it is there.
     fn word_position(&self, entry: usize) -> usize {
         match self.offsets {
@@ -455,12 +437,11 @@ impl<'a> Basket<'a> {
             }
         }
         let mut reader = Reader::default();
-        let displaced = self.displaced_words()?;
         let mut one = |entry: usize| -> format::Result<()> {
             let (start, stop) = (self.entry_start(words, entry)?, self.entry_start(words, entry + 1)?);
             let bytes =
                 data.get(start..stop).ok_or_else(|| format::Error::corrupt(start, "entries that run backwards"))?;
-            let origin = self.origin(displaced, entry, start);
+            let origin = self.head.key_bytes as usize + start;
             let decoded = match self.item_counts {
                 None => form.decode_entry(&mut reader, bytes, origin, values),
                 Some(counts) => {
@@ -489,8 +470,7 @@ impl<'a> Basket<'a> {
     ) -> format::Error {
         let range = |entry| Some(self.entry_start(words, entry).ok()?..self.entry_start(words, entry + 1).ok()?);
         let n_entries = self.head.n_entries as usize;
-        let displaced = self.displaced_words().ok().flatten();
-        let origin = |entry, start| self.origin(displaced, entry, start);
+        let origin = |start: usize| self.head.key_bytes as usize + start;
         let counts = |entry| self.item_counts.and_then(|counts| counts.of_entry(entry));
         let hint = " (raw=True gives the bytes)";
         let entries = Neighbours { data, n_entries, range: &range, origin: &origin, counts: &counts, hint };

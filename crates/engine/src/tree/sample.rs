@@ -51,18 +51,18 @@ pub(crate) fn compile_branch(tree: &Tree, id: BranchId) -> Result<Compiled> {
     Ok(Compiled { column: answers.settle(column)?, needs: needs.get() })
 }
 
-/// The entries of a basket; `starts`: where they begin in the payload; `origins`: what pointers among their bytes count from.
-fn of_basket(head: &BasketHead, payload: Vec<u8>, starts: &[usize], origins: &[usize]) -> Sample {
+/// The entries of a basket; `starts`: where they begin in the payload.
+fn of_basket(head: &BasketHead, payload: Vec<u8>, starts: &[usize]) -> Sample {
     let ends = starts.iter().copied().skip(1).chain([head.data_bytes as usize]);
     let mut sample = Sample::of(payload);
-    for ((start, end), origin) in starts.iter().copied().zip(ends).zip(origins) {
+    for (start, end) in starts.iter().copied().zip(ends) {
         if sample.payload.get(start..end).is_none() {
             continue;
         }
         if !sample.has_room_for(end - start) {
             break;
         }
-        sample.push(start..end, *origin);
+        sample.push(start..end, start + head.key_bytes as usize);
     }
     sample
 }
@@ -83,17 +83,13 @@ fn first_entries(tree: &Tree, id: BranchId) -> Result<Sample> {
             Some(offsets) => offsets.iter().map(|&offset| offset as usize).collect(),
             None => equal_starts(&embedded.head),
         };
-        let origins = origins_of(&embedded.head, &starts);
-        return Ok(of_basket(&embedded.head, payload, &starts, &origins));
+        return Ok(of_basket(&embedded.head, payload, &starts));
     }
     let in_record = |error: format::Error| in_branch(error.at(location.offset));
     let Some((head, payload)) = read_basket(tree, location, &in_record)? else { return Ok(Sample::default()) };
     let in_payload = |error: format::Error| in_branch(error.placed(head.payload_place(location.offset)));
     let stored = head.stored_offsets(&payload).map_err(in_payload)?;
-    let displaced = head.stored_displacements(&payload).map_err(in_payload)?;
-    let displaced: Option<Vec<usize>> =
-        displaced.map(|words| words.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word) as usize).collect());
-    let starts: Vec<usize> = match stored {
+    let starts = match stored {
         None => equal_starts(&head),
         Some(words) => {
             let words = words.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word));
@@ -106,13 +102,7 @@ fn first_entries(tree: &Tree, id: BranchId) -> Result<Sample> {
             offsets.map(|offset| offset.saturating_sub(first) as usize).collect()
         }
     };
-    let origins = displaced.unwrap_or_else(|| origins_of(&head, &starts));
-    Ok(of_basket(&head, payload, &starts, &origins))
-}
-
-/// Places in the record of entries that were written where they are.
-fn origins_of(head: &BasketHead, starts: &[usize]) -> Vec<usize> {
-    starts.iter().map(|start| start + head.key_bytes as usize).collect()
+    Ok(of_basket(&head, payload, &starts))
 }
 
 /// Head and payload of a basket; `None` of one that is too large.
@@ -158,8 +148,7 @@ mod tests {
 
     /// First and end of the entries that are looked at.
     fn sampled(starts: &[usize], n_bytes: usize) -> Vec<(usize, usize)> {
-        let head = head(starts.len(), n_bytes);
-        let sample = of_basket(&head, vec![0; n_bytes], starts, &origins_of(&head, starts));
+        let sample = of_basket(&head(starts.len(), n_bytes), vec![0; n_bytes], starts);
         sample.entries.into_iter().map(|(entry, _)| (entry.start, entry.end)).collect()
     }
 

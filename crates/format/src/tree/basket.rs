@@ -305,32 +305,6 @@ impl BasketHead {
         }
         cursor.take(self.n_entries as usize * 4).map(Some)
     }
-
-    /// Where the entries were in the records that they were written for, in the form of [`BasketHead::stored_offsets`]: pointers
-    /// among their bytes count from there. `None`: they were where they are.
-    ///
-    /// # Errors
-    /// Corrupt if the array does not fit in the payload.
-    ///
-    /// # Source
-    /// `fDisplacement` in `TBasket::WriteBuffer` (ROOT 6.40).
-    pub fn stored_displacements<'a>(&self, payload: &'a [u8]) -> Result<Option<&'a [u8]>> {
-        if !self.has_offsets() || self.offsets_generated {
-            return Ok(None);
-        }
-        let mut cursor = Cursor::at(payload, self.data_bytes as usize);
-        let n_offsets = cursor.count(4)?;
-        cursor.skip(n_offsets * 4)?;
-        if cursor.remaining() == 0 {
-            return Ok(None);
-        }
-        let position = cursor.position();
-        let n_stored = cursor.count(4)?;
-        if n_stored < self.n_entries as usize {
-            return Err(Error::corrupt(position, format!("{n_stored} displacements for {} entries", self.n_entries)));
-        }
-        cursor.take(self.n_entries as usize * 4).map(Some)
-    }
 }
 
 impl EmbeddedBasket {
@@ -338,11 +312,6 @@ impl EmbeddedBasket {
     #[cfg(test)]
     pub(super) fn new(index: usize, head: BasketHead) -> Self {
         EmbeddedBasket { index, head, data: 0..0, entry_offsets: None, object_bytes: 0, oddity: None }
-    }
-
-    /// True if it is written as ROOT 6.40 does it.
-    pub fn is_usual(&self) -> bool {
-        self.oddity.is_none()
     }
 
     /// Reads a basket, after its class tag.
