@@ -8,7 +8,9 @@ from tests.judge.lazy import ROOT
 
 _OBJECTS = r"""
 #include <sstream>
+#include <TAxis.h>
 #include <TClonesArray.h>
+#include <TError.h>
 #include <TFile.h>
 #include <TLorentzVector.h>
 #include <TNamed.h>
@@ -82,7 +84,9 @@ void WriteObjects(const char *path, int seed, int n_clusters, int n_entries, con
       put(o.unsplit, random.Integer(3));
       o.named->Delete();
       for (int i = 0, n = random.Integer(5); i < n; ++i) {
-         if (i % 2) o.named->Add(new TNamed(("n" + std::to_string(o.run)).c_str(), "title"));
+         // It has pointers to nothing.
+         if (i == 3) o.named->Add(new TAxis(o.run % 9 + 1, 0, 1));
+         else if (i % 2) o.named->Add(new TNamed(("n" + std::to_string(o.run)).c_str(), "title"));
          else o.named->Add(new TObjString(std::to_string(o.run + i).c_str()));
       }
       // An object that the array has twice is written once.
@@ -96,7 +100,10 @@ void WriteObjects(const char *path, int seed, int n_clusters, int n_entries, con
    tree.BuildIndex("run", "block");
    tree.Write();
 }
+int nComplaints = 0;
 std::string ToldObjects(const char *path, const char *name, int modulus, int low, const char *blocks) {
+   nComplaints = 0;
+   auto usual = SetErrorHandler([](int level, bool, const char *, const char *) { nComplaints += level >= kWarning; });
    TFile file(path);
    auto tree = file.Get<TTree>(name);
    std::ostringstream told;
@@ -124,10 +131,15 @@ std::string ToldObjects(const char *path, const char *name, int modulus, int low
       told << " " << o.split->Px() << " " << o.split->E() << " " << o.whole->Px() << " " << o.whole->Pz();
       vectors(o.jets);
       vectors(o.unsplit);
-      for (auto one : *o.named) told << " " << one->ClassName() << ":" << one->GetName();
+      for (auto one : *o.named) {
+         told << " " << one->ClassName() << ":" << one->GetName();
+         if (auto axis = dynamic_cast<TAxis *>(one)) told << axis->GetNbins() << (axis->GetLabels() ? "labels" : "");
+      }
       if (o.named->GetEntries() > 3) told << " " << (o.named->Last() == o.named->At(1));
       told << " " << o.target->GetName() << " " << (o.ref->GetObject() ? o.ref->GetObject()->GetName() : "") << "\n";
    }
+   SetErrorHandler(usual);
+   if (nComplaints) told << nComplaints << " complaints of ROOT\n";
    return told.str();
 }
 """

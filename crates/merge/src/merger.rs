@@ -193,7 +193,8 @@ impl Merger {
                 self.picked.len() - 1
             }
         };
-        let mapping = self.picked[index].1.map(input, &mut source)?;
+        let n_taken = pick.entries.iter().map(|range| range.end - range.start).sum();
+        let mapping = self.picked[index].1.map(input, &mut source, n_taken)?;
         Ok((source, mapping))
     }
 
@@ -507,7 +508,7 @@ impl Merger {
 
     /// Copies the process identifiers that `TRef`s of an input name by their numbers: they are numbered behind those before.
     ///
-    /// InputTree: `TTreeCloner::CopyProcessIds` (ROOT 6.40).
+    /// Source: `TTreeCloner::CopyProcessIds` (ROOT 6.40).
     fn copy_processes(&mut self, processes: Vec<Process>) -> Result<()> {
         let before = self.output.n_processes;
         let compression = self.output.file.settings().compression;

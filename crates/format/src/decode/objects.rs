@@ -12,6 +12,7 @@ use crate::column::{Base, Class, CountedHead, Name, Node, SeenClasses, Step, T_O
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::ObjectSlots;
+use crate::tree::is_gap;
 
 /// Bit of a reference whose object is known by a UUID. Source: `TObject::kHasUUID`.
 const HAS_UUID: i64 = 1 << 5;
@@ -445,11 +446,12 @@ pub(super) fn leave(cursor: &Cursor<'_>, start: usize, end: Option<usize>) -> Re
     }
 }
 
-/// Checks that no bytes are left, behind what `what` says: such as "the value takes".
+/// Checks that no bytes are left but gaps, behind what `what` says: such as "the value takes".
 #[inline]
 pub(super) fn check_end(cursor: &Cursor<'_>, what: &str) -> Result<()> {
     match cursor.remaining() {
         0 => Ok(()),
+        _ if cursor.data().get(cursor.position()..).is_some_and(is_gap) => Ok(()),
         n_bytes => Err(Error::corrupt(cursor.position(), format!("{n_bytes} bytes more than {what}"))),
     }
 }

@@ -314,6 +314,11 @@ impl EmbeddedBasket {
         EmbeddedBasket { index, head, data: 0..0, entry_offsets: None, object_bytes: 0, oddity: None }
     }
 
+    /// True if it is written as ROOT 6.40 does it.
+    pub fn is_usual(&self) -> bool {
+        self.oddity.is_none()
+    }
+
     /// Reads a basket, after its class tag.
     pub(super) fn read(cursor: &mut Cursor<'_>, index: usize) -> Result<Embedded> {
         let start = cursor.position();
@@ -449,10 +454,49 @@ pub fn append_entry_sizes(payload: &mut Vec<u8>, starts: &[u32]) -> Result<()> {
     Ok(())
 }
 
+/// What stands between entries of a basket where others were.
+const GAP: [u8; 16] = *b"\xa7 not an entry. ";
+/// A gap has so many bytes at least.
+const MIN_GAP_BYTES: usize = 4;
+
+/// Appends a gap of so many bytes: entries before it end where it begins, which no offset says.
+pub fn append_gap(data: &mut Vec<u8>, n_bytes: usize) {
+    data.extend(GAP.iter().cycle().take(n_bytes));
+}
+
+/// True if bytes behind an entry are gaps.
+pub(crate) fn is_gap(mut bytes: &[u8]) -> bool {
+    while !bytes.is_empty() {
+        let n_bytes = bytes.iter().zip(GAP.iter().cycle()).take_while(|(byte, of_gap)| byte == of_gap).count();
+        if n_bytes < MIN_GAP_BYTES {
+            return false;
+        }
+        bytes = &bytes[n_bytes..];
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn gaps_one_behind_the_other_are_told_from_other_bytes() {
+        let gaps = |sizes: &[usize]| {
+            let mut data = Vec::new();
+            sizes.iter().for_each(|&n_bytes| append_gap(&mut data, n_bytes));
+            data
+        };
+        for sizes in [&[4][..], &[16], &[100], &[5, 4, 33, 16, 7]] {
+            assert!(is_gap(&gaps(sizes)), "{sizes:?}");
+        }
+        let with = |mut data: Vec<u8>, byte| {
+            data.push(byte);
+            data
+        };
+        assert!(!is_gap(&gaps(&[3])) && !is_gap(&[0; 16]) && !is_gap(&with(gaps(&[20]), 0)) && is_gap(&[]));
+    }
 
     proptest! {
         #[test]

@@ -16,8 +16,10 @@ mod record;
 mod schema;
 
 pub use attributes::{Attributes, FillAttributes, LineAttributes, MarkerAttributes};
+pub(crate) use basket::is_gap;
 pub use basket::{
-    BasketHead, EmbeddedBasket, GENERATE_OFFSET_MAP, append_entry_offsets, append_entry_sizes, append_list_starts,
+    BasketHead, EmbeddedBasket, GENERATE_OFFSET_MAP, append_entry_offsets, append_entry_sizes, append_gap,
+    append_list_starts,
 };
 pub use baskets::{BasketLocation, PlacedBasket};
 pub use branch::Branch;

@@ -327,8 +327,9 @@ pub(crate) fn index(n_bytes: u64) -> usize {
 /// A basket that is no record of an input.
 pub(crate) struct MadeBasket {
     pub(crate) head: BasketHead,
-    /// Name of its branch.
+    /// Name of its branch, and of the tree, in its key.
     pub(crate) branch: String,
+    pub(crate) tree: String,
     pub(crate) compression: CompressionSetting,
     /// The values, and where entries begin.
     pub(crate) payload: Vec<u8>,
@@ -363,7 +364,8 @@ impl MadeBasket {
             pid_offset: head.pid_offset,
             ..new
         };
-        Ok(MadeBasket { head, branch: branch.name.clone(), compression: branch.compression, payload })
+        let (branch, tree, compression) = (branch.name.clone(), place.tree.to_owned(), branch.compression);
+        Ok(MadeBasket { head, branch, tree, compression, payload })
     }
 
     /// Compresses it, and writes it as a basket of that number.
@@ -396,15 +398,16 @@ impl MadeBasket {
             })
         });
         let head = head.map_err(arrowroot_writer::Error::from)?;
-        Ok(CompressedBasket { head, branch: self.branch, stored })
+        Ok(CompressedBasket { head, branch: self.branch, tree: self.tree, stored })
     }
 }
 
 /// The same when it is compressed.
 pub(crate) struct CompressedBasket {
     head: BasketHead,
-    /// Name of its branch.
+    /// Name of its branch, and of the tree.
     branch: String,
+    tree: String,
     stored: Vec<u8>,
 }
 
@@ -416,7 +419,7 @@ impl CompressedBasket {
 
     /// Writes it as a basket of that number.
     pub(crate) fn append(self, place: &TreePlace<'_>, branch: &mut JoinedBranch, number: usize) -> Result<()> {
-        let CompressedBasket { head, branch: name, stored } = self;
+        let CompressedBasket { head, branch: name, tree, stored } = self;
         let head = BasketHead {
             datime: place.file.datime(),
             cycle: cycle_of(number),
@@ -427,7 +430,7 @@ impl CompressedBasket {
         let offset = place.file.with_appender(|appender| {
             let head = BasketHead { seek_key: appender.position(), ..head };
             let mut output = arrowroot::format::Output::new(0);
-            head.write(&name, place.tree, &mut output)?;
+            head.write(&name, &tree, &mut output)?;
             appender.append(&[&output.into_bytes(), &stored])
         })?;
         let memory_bytes = u64::from(head.key_bytes) + u64::from(head.payload_bytes);

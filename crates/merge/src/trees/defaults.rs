@@ -92,8 +92,8 @@ impl Default {
                 entry_bytes: if has_offsets { size(n) } else { size(entry.len()) },
                 ..head
             };
-            let (branch, compression) = (branch.name.clone(), branch.compression);
-            baskets.push(MadeBasket { head, branch, compression, payload });
+            let (branch, tree, compression) = (branch.name.clone(), record.name.clone(), branch.compression);
+            baskets.push(MadeBasket { head, branch, tree, compression, payload });
         }
         Ok(baskets)
     }

@@ -130,5 +130,5 @@ pub(crate) fn joined(
     let n_entries = group.iter().fold(0, |sum: u32, held| sum.saturating_add(held.n_entries));
     let buffer_bytes = i32::try_from(payload.len()).unwrap_or(i32::MAX);
     let head = BasketHead { buffer_bytes, data_bytes, n_entries, entry_bytes, ..new };
-    Ok(MadeBasket { head, branch: branch.to_owned(), compression, payload })
+    Ok(MadeBasket { head, branch: branch.to_owned(), tree: tree.to_owned(), compression, payload })
 }

@@ -1,15 +1,17 @@
 //! Entries of a branch that are taken out of baskets and put into others, byte by byte.
 //!
-//! Pointers among the bytes of an entry name places in the record of its basket. Where an entry stands in another place than it was
-//! written for, its basket says for each entry what that place was: `fDisplacement`. Source: `TBasket::Update`,
-//! `TBufferFile::SetBufferDisplacement` (ROOT 6.40).
+//! Pointers among the bytes of an entry name places in the record of its basket: where an object or the name of a class stands.
+//! Entries with such pointers stay at their places in the record. What stood between them is filled with bytes that a reader knows,
+//! as offsets tell where entries begin, and not where they end. (ROOT knows entries that moved by `fDisplacement`, but adds that to
+//! what stands for no object, too.) Source: `TBasket::WriteBuffer`, `TBufferFile::ReadObjectAny` (ROOT 6.40).
 
 use std::ops::Range;
 
-use arrowroot::format::tree::{BasketHead, Branch, EmbeddedBasket, TreeRecord, append_entry_offsets};
+use arrowroot::format::tree::{BasketHead, Branch, EmbeddedBasket, TreeRecord, append_entry_offsets, append_gap};
 use arrowroot::format::{Error, Result};
 
 use super::super::copy::MadeBasket;
+use super::super::rebasket::target_bytes;
 
 /// The bit that tells a class from an object in what a pointer says, and that of the bytes of an object.
 const CLASS: u32 = 1 << 31;
@@ -29,22 +31,22 @@ pub(crate) struct Entries {
     places: EntryPlaces,
     /// Added to the indices of process identifiers in them.
     pid_offset: u16,
-    /// True if bytes of them may name places in the record.
-    names_places: bool,
+    /// Bytes of the key before the data, if entries stay at their places in the record, as pointers in them may name some.
+    stay_behind: Option<u32>,
 }
 
 #[derive(Debug, Clone)]
 enum EntryPlaces {
     /// All entries have so many bytes.
     Equal(usize),
-    /// Where each begins among the bytes, and where it was in the record that it was written for.
-    Starts(Vec<u32>, Vec<u32>),
+    /// Where each begins among the bytes.
+    Starts(Vec<u32>),
 }
 
 impl Entries {
     /// None, of a branch.
     pub(crate) fn none() -> Entries {
-        Entries { data: Vec::new(), n_entries: 0, places: EntryPlaces::Equal(0), pid_offset: 0, names_places: false }
+        Entries { data: Vec::new(), n_entries: 0, places: EntryPlaces::Equal(0), pid_offset: 0, stay_behind: None }
     }
 
     /// Those of a basket. `payload`: unpacked; `has_pointers`: entries may have some.
@@ -57,10 +59,10 @@ impl Entries {
         }
         let places = match head.stored_offsets(&payload)? {
             Some(offsets) => {
-                let offsets = words(offsets);
-                let written_at = head.stored_displacements(&payload)?.map_or_else(|| offsets.clone(), words);
-                let starts = offsets.iter().map(|offset| offset.wrapping_sub(head.key_bytes)).collect();
-                EntryPlaces::Starts(starts, written_at)
+                let start = |bytes: &[u8; POINTER_BYTES]| u32::from_be_bytes(*bytes).checked_sub(head.key_bytes);
+                let starts = offsets.as_chunks().0.iter().map(start).collect::<Option<_>>();
+                let before = || Error::corrupt(head.data_bytes as usize, "an entry that begins before the data");
+                EntryPlaces::Starts(starts.ok_or_else(before)?)
             }
             None => equal(head)?,
         };
@@ -81,9 +83,7 @@ impl Entries {
         }
         let data = object_data.get(basket.data.clone()).unwrap_or_default().to_vec();
         let places = match &basket.entry_offsets {
-            Some(starts) => {
-                EntryPlaces::Starts(starts.clone(), starts.iter().map(|start| start + basket.head.key_bytes).collect())
-            }
+            Some(starts) => EntryPlaces::Starts(starts.clone()),
             None => equal(&basket.head)?,
         };
         Entries::checked(&basket.head, data, places, has_pointers)
@@ -94,28 +94,36 @@ impl Entries {
         let is_whole = data.len() == head.data_bytes as usize
             && match &places {
                 EntryPlaces::Equal(n_bytes) => n_bytes.checked_mul(n_entries) == Some(data.len()),
-                EntryPlaces::Starts(starts, written_at) => {
-                    (starts.len(), written_at.len()) == (n_entries, n_entries)
+                EntryPlaces::Starts(starts) => {
+                    starts.len() == n_entries
                         && starts.is_sorted()
-                        && starts.first().is_none_or(|first| *first == 0)
                         && starts.last().is_none_or(|last| *last as usize <= data.len())
                 }
             };
         if !is_whole {
             return Err(Error::corrupt(0, format!("{} bytes that are not those of {n_entries} entries", data.len())));
         }
-        let mut entries = Entries { data, n_entries, places, pid_offset: head.pid_offset, names_places: false };
-        entries.names_places = has_pointers && entries.may_name_places();
+        let mut entries = Entries { data, n_entries, places, pid_offset: head.pid_offset, stay_behind: None };
+        entries.stay_behind = (has_pointers
+            && entries.may_name_places(std::slice::from_ref(&(0..n_entries)), head.key_bytes))
+        .then_some(head.key_bytes);
         Ok(entries)
     }
 
-    /// True if some bytes of an entry may name a place in it: pointers of an entry name none in others.
-    fn may_name_places(&self) -> bool {
-        let EntryPlaces::Starts(starts, written_at) = &self.places else { return false };
-        let ends = starts.iter().skip(1).map(|end| *end as usize).chain([self.data.len()]);
-        let mut entries = starts.iter().zip(ends).zip(written_at);
-        entries
-            .any(|((start, end), place)| names_places(self.data.get(*start as usize..end).unwrap_or_default(), *place))
+    /// True if some bytes of entries may name a place in them, behind a key of so many bytes: pointers of an entry name none in
+    /// others.
+    fn may_name_places(&self, wanted: &[Range<usize>], key_bytes: u32) -> bool {
+        let EntryPlaces::Starts(starts) = &self.places else { return false };
+        wanted.iter().cloned().flatten().any(|entry| {
+            let bytes = self.data.get(self.bytes_of(starts, &(entry..entry + 1))).unwrap_or_default();
+            names_places(bytes, starts[entry].saturating_add(key_bytes))
+        })
+    }
+
+    /// The bytes of some entries in a row.
+    fn bytes_of(&self, starts: &[u32], entries: &Range<usize>) -> Range<usize> {
+        let begin = |entry: usize| starts.get(entry).map_or(self.data.len(), |start| *start as usize);
+        begin(entries.start)..begin(entries.end)
     }
 
     /// Their number.
@@ -128,18 +136,29 @@ impl Entries {
         self.data.len()
     }
 
-    /// True if they are to have a basket of their own, as they may name places in it.
+    /// True if they are to have a basket of their own, as they stay at their places in it.
     pub(crate) fn stand_alone(&self) -> bool {
-        self.names_places
+        self.stay_behind.is_some()
     }
 
     /// Some of them, by their numbers: ranges in order.
-    pub(crate) fn taken(&self, wanted: &[Range<usize>], has_pointers: bool) -> Entries {
+    pub(crate) fn taken(&self, wanted: &[Range<usize>]) -> Entries {
         let mut taken = Entries { pid_offset: self.pid_offset, ..Entries::none() };
-        for range in wanted {
-            taken.append_range(self, range.clone());
+        match (&self.places, self.stay_behind) {
+            (EntryPlaces::Starts(starts), Some(key_bytes)) if self.may_name_places(wanted, key_bytes) => {
+                let mut own = Vec::new();
+                for range in wanted {
+                    let bytes = self.bytes_of(starts, range);
+                    let n_between = bytes.start - taken.data.len();
+                    append_gap(&mut taken.data, n_between);
+                    taken.data.extend_from_slice(&self.data[bytes]);
+                    own.extend_from_slice(&starts[range.clone()]);
+                }
+                (taken.n_entries, taken.stay_behind) = (own.len(), Some(key_bytes));
+                taken.places = EntryPlaces::Starts(own);
+            }
+            _ => wanted.iter().for_each(|range| taken.append_range(self, range.clone())),
         }
-        taken.names_places = has_pointers && self.names_places && taken.may_name_places();
         taken
     }
 
@@ -147,11 +166,11 @@ impl Entries {
     pub(crate) fn go_before(&self, next: &Entries) -> bool {
         let is_alike = match (&self.places, &next.places) {
             (EntryPlaces::Equal(one), EntryPlaces::Equal(other)) => one == other,
-            (EntryPlaces::Starts(..), EntryPlaces::Starts(..)) => true,
+            (EntryPlaces::Starts(_), EntryPlaces::Starts(_)) => true,
             _ => false,
         };
         self.n_entries == 0
-            || is_alike && self.pid_offset == next.pid_offset && !self.names_places && !next.names_places
+            || is_alike && self.pid_offset == next.pid_offset && !self.stand_alone() && !next.stand_alone()
     }
 
     /// Puts others behind them.
@@ -170,18 +189,15 @@ impl Entries {
                 self.places = EntryPlaces::Equal(*n_bytes);
                 range.start * n_bytes..range.end * n_bytes
             }
-            EntryPlaces::Starts(starts, written_at) => {
-                if !matches!(self.places, EntryPlaces::Starts(..)) {
-                    self.places = EntryPlaces::Starts(Vec::new(), Vec::new());
+            EntryPlaces::Starts(starts) => {
+                if !matches!(self.places, EntryPlaces::Starts(_)) {
+                    self.places = EntryPlaces::Starts(Vec::new());
                 }
-                let begin = starts.get(range.start).map_or(others.data.len(), |start| *start as usize);
-                let end = starts.get(range.end).map_or(others.data.len(), |start| *start as usize);
-                if let EntryPlaces::Starts(own, own_written_at) = &mut self.places {
+                if let EntryPlaces::Starts(own) = &mut self.places {
                     let first = starts.get(range.start).copied().unwrap_or_default();
                     own.extend(starts[range.clone()].iter().map(|start| (start - first).saturating_add(n_before)));
-                    own_written_at.extend_from_slice(&written_at[range.clone()]);
                 }
-                begin..end
+                others.bytes_of(starts, &range)
             }
         };
         self.data.extend_from_slice(&others.data[bytes]);
@@ -191,27 +207,42 @@ impl Entries {
     /// A basket of them.
     ///
     /// # Errors
-    /// Unsupported if they have more than 4 GiB.
+    /// Unsupported if they have more than 4 GiB, or have to stay where the key of the basket is too long for them.
     pub(crate) fn basket(self, branch: &Branch, tree: &str) -> Result<MadeBasket> {
-        let Entries { data: mut payload, n_entries, places, pid_offset, names_places } = self;
-        let new = BasketHead::new(&branch.name, tree)?;
+        let Entries { data, n_entries, places, pid_offset, stay_behind } = self;
         let size = |n_bytes: usize| u32::try_from(n_bytes).map_err(|_| Error::unsupported(0, "a basket of 4 GiB"));
+        let (first, mut title) = (first_of(&places), tree);
+        let mut new = BasketHead::new(&branch.name, title)?;
+        let mut payload = data;
+        if let Some(key_bytes) = stay_behind {
+            title = short_title(&branch.name, tree, key_bytes.saturating_add(first))?;
+            new = BasketHead::new(&branch.name, title)?;
+            match new.key_bytes.checked_sub(key_bytes) {
+                // Nothing is there: the first entry begins behind the key.
+                Some(n_more) => drop(payload.drain(..n_more as usize)),
+                None => {
+                    let mut behind = Vec::with_capacity(payload.len() + (key_bytes - new.key_bytes) as usize);
+                    append_gap(&mut behind, (key_bytes - new.key_bytes) as usize);
+                    behind.append(&mut payload);
+                    payload = behind;
+                }
+            }
+        }
         let data_bytes = size(payload.len())?;
         let entry_bytes = match places {
             EntryPlaces::Equal(n_bytes) => size(n_bytes)?,
-            EntryPlaces::Starts(mut starts, written_at) => {
-                starts.iter_mut().for_each(|start| *start = start.saturating_add(new.key_bytes));
+            EntryPlaces::Starts(mut starts) => {
+                let key_bytes = stay_behind.unwrap_or(new.key_bytes);
+                starts.iter_mut().for_each(|start| *start = start.saturating_add(key_bytes));
                 append_entry_offsets(&mut payload, &starts)?;
-                if names_places && starts != written_at {
-                    append_entry_offsets(&mut payload, &written_at)?;
-                }
                 // ROOT's room for the offsets.
                 size(starts.len())?
             }
         };
         let buffer_bytes = i32::try_from(payload.len()).unwrap_or(i32::MAX);
         let head = BasketHead { buffer_bytes, data_bytes, n_entries: size(n_entries)?, entry_bytes, pid_offset, ..new };
-        Ok(MadeBasket { head, branch: branch.name.clone(), compression: branch.compression, payload })
+        let (compression, branch) = (branch.compression, branch.name.clone());
+        Ok(MadeBasket { head, branch, tree: title.to_owned(), compression, payload })
     }
 
     /// Has process identifiers be those of the output, where inputs before have so many.
@@ -220,12 +251,39 @@ impl Entries {
     }
 }
 
+fn first_of(places: &EntryPlaces) -> u32 {
+    match places {
+        EntryPlaces::Equal(_) => 0,
+        EntryPlaces::Starts(starts) => starts.first().copied().unwrap_or_default(),
+    }
+}
+
+/// The name of a tree, or as much of it as a key of so many bytes has room for: nobody asks a basket for the name of its tree.
+fn short_title<'t>(branch: &str, tree: &'t str, key_bytes: u32) -> Result<&'t str> {
+    let mut title = tree;
+    loop {
+        let n_more = BasketHead::new(branch, title)?.key_bytes.saturating_sub(key_bytes) as usize;
+        if n_more == 0 {
+            return Ok(title);
+        }
+        let end = title.len().checked_sub(n_more).ok_or_else(|| {
+            let what = format!(
+                "entries of branch {branch:?} have pointers, which name places of their record, and its key is too long for \
+                 them: give the tree a short name, or write columns by --layout ttree"
+            );
+            Error::unsupported(0, what)
+        })?;
+        let end = (0..=end).rev().find(|&end| title.is_char_boundary(end));
+        title = &title[..end.unwrap_or_default()];
+    }
+}
+
 /// True if bytes of an entry may be pointers to places in it, which was written at a place of its record.
 ///
 /// A pointer names a class that stands before, or an object, which begins with the number of its bytes. The first of them
 /// has its class with it. Source: `TBufferFile::WriteObjectClass` (ROOT 6.40).
 fn names_places(entry: &[u8], written_at: u32) -> bool {
-    let is_class = |bytes: &[u8]| bytes.starts_with(&NEW_CLASS) && bytes[POINTER_BYTES].is_ascii_alphabetic();
+    let is_class = |bytes: &[u8]| bytes.starts_with(&NEW_CLASS) && bytes[POINTER_BYTES] > b' ';
     let Some(first) = entry.windows(POINTER_BYTES + 1).position(is_class) else { return false };
     entry[first..].windows(POINTER_BYTES).any(|bytes| {
         let pointer = word(bytes);
@@ -244,17 +302,13 @@ fn equal(head: &BasketHead) -> Result<EntryPlaces> {
     }
 }
 
-fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.as_chunks::<POINTER_BYTES>().0.iter().map(|bytes| u32::from_be_bytes(*bytes)).collect()
-}
-
 fn word(bytes: &[u8]) -> u32 {
     bytes.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 
 /// True if entries of a branch may have pointers in them: of numbers, texts and lists of these none has.
 pub(crate) fn has_pointers(record: &TreeRecord, branch: &Branch) -> bool {
-    super::super::rebasket::target_bytes(record, branch).is_none()
+    target_bytes(record, branch).is_none()
 }
 
 #[cfg(test)]
@@ -264,14 +318,14 @@ mod tests {
 
     const KEY_BYTES: u32 = 70;
 
-    /// A basket of entries.
-    fn basket(entries: &[&[u8]], has_offsets: bool) -> (BasketHead, Vec<u8>) {
+    /// A basket of entries behind a key of so many bytes, and its payload.
+    fn basket(entries: &[&[u8]], has_offsets: bool, key_bytes: u32) -> (BasketHead, Vec<u8>) {
         let mut payload = entries.concat();
         let new = BasketHead::new("b", "t").unwrap();
         let data_bytes = u32::try_from(payload.len()).unwrap();
         let n_entries = u32::try_from(entries.len()).unwrap();
         if has_offsets {
-            let mut start = KEY_BYTES;
+            let mut start = key_bytes;
             let begin = |entry: &&[u8]| {
                 start += u32::try_from(entry.len()).unwrap();
                 start - u32::try_from(entry.len()).unwrap()
@@ -279,31 +333,30 @@ mod tests {
             append_entry_offsets(&mut payload, &entries.iter().map(begin).collect::<Vec<_>>()).unwrap();
         }
         let payload_bytes = u32::try_from(payload.len()).unwrap();
-        (BasketHead { key_bytes: KEY_BYTES, data_bytes, n_entries, payload_bytes, ..new }, payload)
+        (BasketHead { key_bytes, data_bytes, n_entries, payload_bytes, ..new }, payload)
     }
 
     fn entries(of: &[&[u8]], has_offsets: bool) -> Entries {
-        let (head, payload) = basket(of, has_offsets);
+        let (head, payload) = basket(of, has_offsets, KEY_BYTES);
         Entries::of(&head, payload, has_offsets).unwrap()
     }
 
-    /// The bytes of each entry of a basket that was made, and where they were in the record that they were written for.
-    fn told(made: MadeBasket) -> Vec<(Vec<u8>, Option<u32>)> {
+    fn again(made: MadeBasket) -> Entries {
         let payload_bytes = u32::try_from(made.payload.len()).unwrap();
-        let head = BasketHead { payload_bytes, ..made.head };
-        let again = Entries::of(&head, made.payload, true).unwrap();
-        let tell = |entry: usize| {
-            let one = again.taken(std::slice::from_ref(&(entry..entry + 1)), true);
-            let written_at = match one.places {
-                EntryPlaces::Equal(_) => None,
-                EntryPlaces::Starts(_, written_at) => Some(written_at[0]),
-            };
-            (one.data, written_at)
-        };
-        (0..again.n_entries).map(tell).collect()
+        Entries::of(&BasketHead { payload_bytes, ..made.head }, made.payload, true).unwrap()
     }
 
-    /// A class that is named, an object of it, and one that names the class, at a place of the record.
+    /// The bytes of each entry of a basket with gaps behind them, and where each begins in the record.
+    fn told(made: MadeBasket) -> Vec<(Vec<u8>, u32)> {
+        let key_bytes = made.head.key_bytes;
+        let found = again(made);
+        let EntryPlaces::Starts(starts) = &found.places else { panic!("offsets expected") };
+        let tell =
+            |entry| (found.data[found.bytes_of(starts, &(entry..entry + 1))].to_vec(), starts[entry] + key_bytes);
+        (0..found.n_entries).map(tell).collect()
+    }
+
+    /// A class that is named, an object of it, and one that names the class, written at a place of the record.
     fn with_pointers(written_at: u32) -> Vec<u8> {
         let class = (written_at + 4 + MAP_OFFSET) | CLASS;
         [&(BYTE_COUNT | 9).to_be_bytes(), &NEW_CLASS[..], b"TNamed\0", &class.to_be_bytes()].concat()
@@ -312,16 +365,13 @@ mod tests {
     #[test]
     fn entries_of_several_baskets_are_put_together_as_they_are() {
         for has_offsets in [false, true] {
-            let mut all = entries(&[b"ab", b"cd", b"ef"], has_offsets).taken(&[0..1, 2..3], has_offsets);
+            let mut all = entries(&[b"ab", b"cd", b"ef"], has_offsets).taken(&[0..1, 2..3]);
             let more = entries(&[b"gh", b"ij"], has_offsets);
             assert!(all.go_before(&more) && !all.stand_alone());
             all.append(more);
             assert_eq!((all.n_entries(), all.n_bytes()), (4, 8));
-            let found: Vec<_> = told(all.basket(&Branch::new("b", "b"), "t").unwrap());
-            assert_eq!(
-                found.iter().map(|(bytes, _)| bytes.as_slice()).collect::<Vec<_>>(),
-                [b"ab", b"ef", b"gh", b"ij"]
-            );
+            let found = again(all.basket(&Branch::new("b", "b"), "t").unwrap());
+            assert_eq!((found.n_entries(), found.data.as_slice()), (4, &b"abefghij"[..]));
         }
         let other_size = entries(&[b"abc"], false);
         assert!(!entries(&[b"ab"], false).go_before(&other_size) && Entries::none().go_before(&other_size));
@@ -329,22 +379,43 @@ mod tests {
         let mut of_other_process = entries(&[b"ab"], true);
         of_other_process.move_processes(1);
         assert!(!entries(&[b"ab"], true).go_before(&of_other_process));
+        assert_eq!(of_other_process.basket(&Branch::new("b", "b"), "t").unwrap().head.pid_offset, 1);
     }
 
     #[test]
-    fn entries_with_pointers_say_where_they_were() {
-        let (first, second) = (with_pointers(KEY_BYTES), with_pointers(KEY_BYTES + 19));
-        let all = entries(&[&first, &second], true);
-        assert!(all.stand_alone() && !all.go_before(&entries(&[b""], true)));
-        let moved = all.taken(std::slice::from_ref(&(1..2)), true);
-        assert!(moved.stand_alone());
+    fn entries_with_pointers_stay_at_their_places_whatever_the_length_of_the_key() {
+        let key_bytes = BasketHead::new("b", "tree").unwrap().key_bytes;
+        let written_at: Vec<u32> = (0..4).map(|entry| key_bytes + 19 * entry).collect();
+        let all: Vec<Vec<u8>> = written_at.iter().map(|&at| with_pointers(at)).collect();
+        let (head, payload) = basket(&all.iter().map(Vec::as_slice).collect::<Vec<_>>(), true, key_bytes);
+        let entries = Entries::of(&head, payload, true).unwrap();
+        assert!(entries.stand_alone() && !entries.go_before(&Entries::none()));
         let branch = Branch::new("b", "b");
-        assert_eq!(told(moved.clone().basket(&branch, "t").unwrap()), [(second.clone(), Some(KEY_BYTES + 19))]);
-        // Moved again, that still is what it was written for.
-        let made = moved.basket(&branch, "t").unwrap();
-        let head = BasketHead { payload_bytes: u32::try_from(made.payload.len()).unwrap(), ..made.head };
-        let again = Entries::of(&head, made.payload, true).unwrap();
-        assert_eq!(told(again.basket(&branch, "t").unwrap()), [(second, Some(KEY_BYTES + 19))]);
+        for (wanted, kept) in [([1..2, 3..4], &[1, 3][..]), ([0..1, 2..4], &[0, 2, 3])] {
+            let taken = entries.taken(&wanted);
+            for tree in ["tree", "t", "a tree of a longer name"] {
+                let made = taken.clone().basket(&branch, tree).unwrap();
+                assert!(tree.starts_with(&made.tree));
+                let found = told(made);
+                assert_eq!(
+                    found.iter().map(|(_, at)| *at).collect::<Vec<_>>(),
+                    kept.iter().map(|&one| written_at[one]).collect::<Vec<_>>()
+                );
+                for ((bytes, _), &one) in found.iter().zip(kept) {
+                    assert!(bytes.starts_with(&all[one]));
+                }
+            }
+            // Taken out of that again, they still do.
+            let more = again(taken.basket(&branch, "t").unwrap()).taken(std::slice::from_ref(&(1..kept.len())));
+            let found = told(more.basket(&branch, "tree").unwrap());
+            assert_eq!(
+                found.iter().map(|(_, at)| *at).collect::<Vec<_>>(),
+                kept[1..].iter().map(|&one| written_at[one]).collect::<Vec<_>>()
+            );
+        }
+        // The name of the branch leaves no room.
+        let error = entries.basket(&Branch::new("a branch of a long name", ""), "t").err().unwrap();
+        assert!(error.to_string().contains("its key is too long"), "{error}");
     }
 
     #[test]
@@ -353,6 +424,8 @@ mod tests {
         assert!(names_places(&with_pointers(at), at) && !names_places(&with_pointers(at), at + 1));
         let object = [&with_pointers(at)[..15], &(at + MAP_OFFSET).to_be_bytes()].concat();
         assert!(names_places(&object, at));
+        let underscored = [&object[..8], b"_", &object[9..]].concat();
+        assert!(names_places(&underscored, at));
         // No class was named before, or there is nothing at that place that a pointer names.
         assert!(!names_places(&object[8..], at));
         let no_object = [&with_pointers(at)[..15], &(at + 99 + MAP_OFFSET).to_be_bytes()].concat();
@@ -362,7 +435,7 @@ mod tests {
 
     #[test]
     fn damaged_baskets_are_errors() {
-        let (head, payload) = basket(&[b"abc", b"de"], true);
+        let (head, payload) = basket(&[b"abc", b"de"], true, KEY_BYTES);
         for wrong in [
             BasketHead { n_entries: 3, ..head },
             BasketHead { data_bytes: 4, ..head },
@@ -371,7 +444,7 @@ mod tests {
         ] {
             Entries::of(&wrong, payload.clone(), true).unwrap_err();
         }
-        let (head, payload) = basket(&[b"ab", b"cd"], false);
+        let (head, payload) = basket(&[b"ab", b"cd"], false, KEY_BYTES);
         Entries::of(&BasketHead { n_entries: 3, ..head }, payload.clone(), false).unwrap_err();
         Entries::of(&head, payload[..3].to_vec(), false).unwrap_err();
     }

@@ -109,9 +109,13 @@ impl PickedTree {
         })
     }
 
-    /// Finds the branches of a source in the output.
-    pub(crate) fn map(&self, input: &File, source: &mut InputTree) -> Result<Mapping> {
-        source.map(self.joined.record()).map_err(|what| self.names.mismatch(input, what))
+    /// Finds the branches of a source in the output, to which it gives so many entries.
+    pub(crate) fn map(&self, input: &File, source: &mut InputTree, n_taken: u64) -> Result<Mapping> {
+        let mapping = source.map(self.joined.record()).and_then(|mapping| {
+            self.check_values(source, n_taken)?;
+            Ok(mapping)
+        });
+        mapping.map_err(|what| self.names.mismatch(input, what))
     }
 
     /// Puts entries behind those so far. `mapping`: as [`PickedTree::map`] gave it.
@@ -124,12 +128,11 @@ impl PickedTree {
     ) -> Result<()> {
         let Taking { source, entries, .. } = taking;
         let n_taken: u64 = entries.iter().map(|range| range.end - range.start).sum();
-        self.check_values(taking, n_taken)?;
         let (directory, tree) = (self.names.directory_in(output)?, self.names.name.clone());
         let place = TreePlace { file: &output.file, directory, add_to_pid: output.n_processes, tree: &tree };
         // Entries that are put together know the number of their process.
         let for_made = TreePlace { file: place.file, directory, add_to_pid: 0, tree: &tree };
-        let mut memory = taking::Memory::default();
+        let mut buffer = Vec::new();
         for (cluster, wanted) in taking.clusters() {
             let is_whole = wanted == [cluster.clone()] && self.can_end_cluster();
             if let Some(copying) = is_whole.then(|| source.whole(&cluster)).flatten() {
@@ -139,12 +142,12 @@ impl PickedTree {
                 self.packed = [self.packed[0] + 1, self.packed[1] + copying.sizes()[1]];
                 continue;
             }
-            taking.take(&cluster, &wanted, &mut memory, workers, |taken, workers| {
+            taking.take(&cluster, &mut buffer, workers, |taken, workers| {
                 self.put(taken, output.n_processes, &for_made, workers)
             })?;
             self.n_waiting += wanted.iter().map(|range| range.end - range.start).sum::<u64>();
             let n_bytes: usize = self.waiting.iter().map(Entries::n_bytes).sum();
-            if self.n_waiting >= self.cluster_entries || n_bytes >= MAX_CLUSTER_BYTES {
+            if self.n_waiting >= self.cluster_entries && self.can_end_cluster() || n_bytes >= MAX_CLUSTER_BYTES {
                 self.end_cluster(&for_made, workers)?;
             }
         }
@@ -156,19 +159,17 @@ impl PickedTree {
     }
 
     /// Refuses a branch that has values in some inputs, and none in others that have entries.
-    fn check_values(&self, taking: &Taking<'_>, n_taken: u64) -> Result<()> {
+    fn check_values(&self, source: &InputTree, n_taken: u64) -> Result<(), String> {
         if n_taken == 0 || self.joined.n_entries() == 0 {
             return Ok(());
         }
         let has_values = |to: usize| self.joined.branches[to].n_baskets() > 0 || self.waiting[to].n_entries() > 0;
-        let source = taking.source;
         let gained = source.with_baskets().map(|(index, _)| source.to[index]).find(|to| !has_values(*to));
         match gained.or_else(|| source.without_baskets().find(|to| has_values(*to))) {
             None => Ok(()),
             Some(to) => {
                 let name = &self.joined.record().branches[to].name;
-                let what = format!("branch {name:?} has values in some inputs, and none in others that have entries");
-                Err(self.names.mismatch(taking.input, what))
+                Err(format!("branch {name:?} has values in some inputs, and none in others that have entries"))
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use ahash::HashMap;
 use arrowroot::File;
 use arrowroot::format::codec::Decompressor;
 use arrowroot::format::tree::BasketLocation;
@@ -28,23 +27,12 @@ pub(crate) struct Taking<'a> {
     pub(crate) entries: &'a [Range<u64>],
 }
 
-/// Memory of a tree of an input.
-#[derive(Default)]
-pub(crate) struct Memory {
-    /// For stored baskets; its content means nothing.
-    buffer: Vec<u8>,
-    /// Baskets of branches that have entries of the next cluster, too: by their first entries.
-    held: HashMap<usize, (u64, Entries)>,
-}
-
 /// A basket of which entries are taken.
 struct Asked {
     branch: usize,
     basket: BasketLocation,
     /// These, counted from its first one.
     wanted: Vec<Range<usize>>,
-    /// True if it has entries of the next cluster, too.
-    goes_on: bool,
     has_pointers: bool,
 }
 
@@ -71,9 +59,8 @@ impl Taking<'_> {
 
     /// Reads and unpacks all that is to be taken, and drops it.
     pub(crate) fn try_all(&self, workers: &mut [Worker]) -> Result<()> {
-        let mut memory = Memory::default();
-        self.clusters()
-            .try_for_each(|(cluster, wanted)| self.take(&cluster, &wanted, &mut memory, workers, |_, _| Ok(())))
+        let mut buffer = Vec::new();
+        self.clusters().try_for_each(|(cluster, _)| self.take(&cluster, &mut buffer, workers, |_, _| Ok(())))
     }
 
     /// The clusters of which entries are taken, with these.
@@ -89,25 +76,19 @@ impl Taking<'_> {
         })
     }
 
-    /// Takes entries of a cluster. `put` gets those of branches of the output, of each branch in their order.
+    /// Takes the entries of a cluster, and of the next ones as far as baskets have some of both. `put` gets those of branches of
+    /// the output, of each branch in their order. `buffer`: memory for baskets, whose content means nothing.
     pub(crate) fn take(
         &self,
         cluster: &Range<u64>,
-        wanted: &[Range<u64>],
-        memory: &mut Memory,
+        buffer: &mut Vec<u8>,
         workers: &mut [Worker],
         mut put: impl FnMut(Vec<(usize, Entries)>, &mut [Worker]) -> Result<()>,
     ) -> Result<()> {
-        let asked = self.asked(cluster, wanted);
-        let mut taken: Vec<Option<Entries>> = Vec::with_capacity(asked.len());
-        let mut jobs = Vec::new();
-        for (number, one) in asked.iter().enumerate() {
-            let found = self.at_hand(one, memory)?;
-            if found.is_none() {
-                jobs.push(Job::new(&one.basket, one.branch, number));
-            }
-            taken.push(found);
-        }
+        let asked = self.asked(cluster);
+        let mut taken = asked.iter().map(|one| self.embedded(one)).collect::<Result<Vec<Option<Entries>>>>()?;
+        let records = asked.iter().enumerate().filter(|(_, one)| one.basket.embedded.is_none());
+        let mut jobs: Vec<Job> = records.map(|(number, one)| Job::new(&one.basket, one.branch, number)).collect();
         jobs.sort_unstable_by_key(|job| job.offset);
         let mut branches: Vec<Range<usize>> = Vec::new();
         for group in asked.chunk_by(|one, next| one.branch == next.branch) {
@@ -131,45 +112,50 @@ impl Taking<'_> {
                 return Ok(());
             }
             let (window, later) = next_window(rest, window_bytes(self.input));
-            self.read(window, &asked, (memory, &mut taken), workers)?;
+            self.read(window, &asked, (buffer, &mut taken), workers)?;
             rest = later;
         }
     }
 
-    /// The baskets of which entries are taken, branch by branch.
-    fn asked(&self, cluster: &Range<u64>, wanted: &[Range<u64>]) -> Vec<Asked> {
+    /// The baskets whose first entry that is taken is in a cluster, branch by branch.
+    fn asked(&self, cluster: &Range<u64>) -> Vec<Asked> {
         let mut asked = Vec::new();
         let record = &self.source.record;
         for (branch, baskets) in self.source.with_baskets() {
             let has_pointers = has_pointers(record, &record.branches[branch]);
             let first = baskets.partition_point(|basket| basket.entry_end <= cluster.start);
             for basket in baskets[first..].iter().take_while(|basket| basket.first_entry < cluster.end) {
-                let behind = &wanted[wanted.partition_point(|range| range.end <= basket.first_entry)..];
+                let behind = &self.entries[self.entries.partition_point(|range| range.end <= basket.first_entry)..];
+                let begin = behind.first().map_or(u64::MAX, |range| range.start.max(basket.first_entry));
+                if !cluster.contains(&begin) {
+                    continue;
+                }
                 // A basket has at most 2^31 - 1 entries.
-                let index = |entry: u64| usize::try_from(entry - basket.first_entry).unwrap_or(usize::MAX);
-                let within = behind.iter().take_while(|range| range.start < basket.entry_end);
-                let within = within
-                    .map(|range| index(range.start.max(basket.first_entry))..index(range.end.min(basket.entry_end)));
+                let number = |entry: u64| usize::try_from(entry - basket.first_entry).unwrap_or(usize::MAX);
+                let within = behind
+                    .iter()
+                    .take_while(|range| range.start < basket.entry_end)
+                    .map(|range| number(range.start.max(basket.first_entry))..number(range.end.min(basket.entry_end)));
                 let wanted: Vec<Range<usize>> = within.collect();
                 if !wanted.is_empty() {
-                    let goes_on = basket.entry_end > cluster.end;
-                    asked.push(Asked { branch, basket: *basket, wanted, goes_on, has_pointers });
+                    asked.push(Asked { branch, basket: *basket, wanted, has_pointers });
                 }
             }
         }
         asked
     }
 
-    /// Entries of a basket that need not be read: it was for the cluster before, or is in the record of the tree.
-    fn at_hand(&self, asked: &Asked, memory: &Memory) -> Result<Option<Entries>> {
-        let Asked { branch, basket, wanted, has_pointers, .. } = asked;
-        if let Some(index) = basket.embedded {
-            let branch = &self.source.record.branches[*branch];
-            let entries = Entries::of_embedded(&branch.embedded[index], self.object_data, *has_pointers);
-            return Ok(Some(entries.map_err(|error| self.located(error))?.taken(wanted, *has_pointers)));
+    /// The entries of a basket that is in the record of the tree.
+    fn embedded(&self, asked: &Asked) -> Result<Option<Entries>> {
+        let Asked { branch, basket, wanted, has_pointers } = asked;
+        let Some(index) = basket.embedded else { return Ok(None) };
+        let embedded = &self.source.record.branches[*branch].embedded[index];
+        if u64::from(embedded.head.n_entries) != basket.entry_end - basket.first_entry {
+            let what = format!("a basket of {} entries, where the tree says others", embedded.head.n_entries);
+            return Err(self.located(arrowroot::format::Error::corrupt(embedded.data.start, what)));
         }
-        let held = memory.held.get(branch).filter(|(first_entry, _)| *first_entry == basket.first_entry);
-        Ok(held.map(|(_, entries)| entries.taken(wanted, *has_pointers)))
+        let entries = Entries::of_embedded(embedded, self.object_data, *has_pointers);
+        Ok(Some(entries.map_err(|error| self.located(error))?.taken(wanted)))
     }
 
     /// Reads baskets, and takes the entries out of them.
@@ -177,31 +163,23 @@ impl Taking<'_> {
         &self,
         window: &[Job],
         asked: &[Asked],
-        (memory, taken): (&mut Memory, &mut [Option<Entries>]),
+        (buffer, taken): (&mut Vec<u8>, &mut [Option<Entries>]),
         workers: &mut [Worker],
     ) -> Result<()> {
-        let starts = read_window(self.input, window, &mut memory.buffer)?;
+        let starts = read_window(self.input, window, buffer)?;
         let mut found: Vec<Option<Entries>> = vec![None; window.len()];
         let items = window.iter().zip(&starts).zip(&mut found).map(|((job, &start), slot)| {
-            let record = &memory.buffer[start..start + job.stored_bytes as usize];
+            let record = &buffer[start..start + job.stored_bytes as usize];
             (job, record, slot)
         });
         let n_bytes = window.iter().map(|job| u64::from(job.stored_bytes)).sum();
         in_parallel(workers, items.collect(), n_bytes, |worker, (job, record, slot)| {
-            let asked = &asked[job.number];
-            let entries = self.unpacked(job, record, asked.has_pointers, &mut worker.decompressor)?;
-            *slot = Some(if asked.goes_on { entries } else { entries.taken(&asked.wanted, asked.has_pointers) });
+            let Asked { wanted, has_pointers, .. } = &asked[job.number];
+            *slot = Some(self.unpacked(job, record, *has_pointers, &mut worker.decompressor)?.taken(wanted));
             Ok(())
         })?;
         for (job, entries) in window.iter().zip(found) {
-            let Asked { branch, basket, wanted, goes_on, has_pointers } = &asked[job.number];
-            let Some(entries) = entries else { continue };
-            if *goes_on {
-                taken[job.number] = Some(entries.taken(wanted, *has_pointers));
-                memory.held.insert(*branch, (basket.first_entry, entries));
-            } else {
-                taken[job.number] = Some(entries);
-            }
+            taken[job.number] = entries;
         }
         Ok(())
     }
