@@ -86,12 +86,16 @@ def test_an_input_whose_objects_do_not_fit_is_a_bad_one(tmp_path):
     assert (made.objects, made.outputs[0].num_entries) == ([], 9)
 
 
-def test_rules_that_no_object_has_and_trees_that_are_objects_elsewhere_are_an_error(tmp_path):
+def test_rules_that_no_object_has_are_told_and_trees_that_are_objects_elsewhere_are_an_error(tmp_path):
     paths = [put(tmp_path / "0.root", 0, both="x"), put(tmp_path / "1.root", 0, both={"y": [1]})]
-    with pytest.raises(ar.InvalidRequestError, match="rules: no object has the name or path 'g_"):
-        ar.skim(paths[0], tmp_path / "out.root", "t", rules={"g_*": "first"})
+    made = ar.skim(paths[0], tmp_path / "out.root", "t", rules={"g_*": "first", "h": "first"})
+    assert made.unused_rules == made.to_dict()["unused_rules"] == ["g_*"]
+    for line in (["merge", tmp_path / "out.root", paths[0]], ["skim", paths[0], tmp_path / "out.root"]):
+        ended = run_here(*line, "--force", "--rule", "g_*=first")
+        assert (ended.returncode, "--rule g_*: no object has this name or path" in ended.stderr) == (0, True)
     with pytest.raises(ar.InvalidRequestError, match='no rule "frist"'):
         ar.skim(paths[0], tmp_path / "out.root", "t", rules={"h": "frist"})
+    (tmp_path / "out.root").unlink()
     for wrong in (["h"], {1: "first"}, {"h": None}, "h"):
         with pytest.raises(ar.InvalidRequestError, match="rules: expected rules by patterns"):
             ar.skim(paths[0], tmp_path / "out.root", "t", rules=wrong)

@@ -92,6 +92,8 @@ class Merged(NamedTuple):
     left_out: list[tuple[str, str]]
     #: By output the trees whose entries were copied as their bytes are.
     picked: list[list[PickedReport]]
+    #: Patterns of rules that no object has.
+    unused_rules: list[str]
 
 
 class Objects:
@@ -151,8 +153,7 @@ class Objects:
     def finish(self, tables: Iterable[str]) -> Merged:
         """Write what the outputs lack.
 
-        tables: paths of the tables in inputs and outputs. Raises: SchemaMismatchError if an object has one of
-        these; InvalidRequestError for a rule that no object has.
+        tables: paths of the tables in inputs and outputs. Raises: SchemaMismatchError if an object has one of these.
         """
         reports = [merger.finish() for merger in self._mergers]
         paths = [path for path, *_ in reports[0]["objects"]]
@@ -161,10 +162,9 @@ class Objects:
                 f"{both[0]!r} is a tree, and another object in some inputs: leave that out by carry, or give the tree "
                 "another name"
             )
-        if unused := [pattern for pattern in self._patterns if pattern in reports[0]["unused_rules"]]:
-            raise InvalidRequestError(f"rules: no object has the name or path {unused[0]!r}")
         picked = [[PickedReport(*one) for one in report["picked"]] for report in reports]
-        return Merged(paths, list(self._left_out.items()), picked)
+        unused = [pattern for pattern in self._patterns if pattern in reports[0]["unused_rules"]]
+        return Merged(paths, list(self._left_out.items()), picked, unused)
 
 
 def _with_trees(file: File, paths: list[str]) -> dict[str, list[str]]:

@@ -88,6 +88,8 @@ class Skimmed(NamedTuple):
     notes_left_out: list[tuple[str, str]]
     #: Trees, and what is otherwise in them than in the inputs.
     remarks: list[tuple[str, str]]
+    #: Patterns of ``rules`` that no object has.
+    unused_rules: list[str]
 
     @property
     def cuts(self) -> list[Cut]:
@@ -129,6 +131,7 @@ class Skimmed(NamedTuple):
             "missing_events": [list(event) for event in self.missing_events],
             "notes_left_out": [{"path": path, "reason": reason} for path, reason in self.notes_left_out],
             "remarks": [{"path": path, "remark": remark} for path, remark in self.remarks],
+            "unused_rules": self.unused_rules,
         }
 
     def __str__(self) -> str:

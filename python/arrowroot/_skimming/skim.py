@@ -443,4 +443,5 @@ class _Skim:
             missing,
             outputs.notes_left_out,
             [*outputs.remarks, *remarks],
+            objects.unused_rules,
         )

@@ -212,6 +212,8 @@ def _say(options: argparse.Namespace, made: Skimmed, wall_ns: int) -> None:
         )
     for url in more_than_once([one.url for one in made.inputs]):
         print(f"arrowroot: {printable(url)} is among the inputs more than once", file=sys.stderr)
+    for pattern in made.unused_rules:
+        print(f"arrowroot: --rule {printable(pattern)}: no object has this name or path", file=sys.stderr)
     for path, reason in [*made.left_out, *made.notes_left_out]:
         print(
             f"arrowroot: {printable(path)} was left out: {printable(without_secrets(reason))}",
