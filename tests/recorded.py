@@ -50,6 +50,12 @@ def session(
     assert not changes, f"{path} (ARROWROOT_RECORD=1 records the answers of today)\n{changes}"
 
 
+def commands(name: str) -> list[str]:
+    """Return the commands of a session."""
+    lines = (HERE / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+
+
 def _answered(recorded: str, names: dict[str, Any], varying: list[tuple[str, str]]) -> Iterator[str]:
     """The session with the answers of today."""
     asked = [line for line in recorded.splitlines() if not line.startswith("    ")]

@@ -384,8 +384,14 @@ _MIN_LENGTH = 3
 _N_AROUND = 100
 
 
-def _line(table: Mapping[str, str], name: str) -> str | None:
-    return next((line for names, line in table.items() if name in names.split()), None)
+def lines_of(table: Mapping[str, str], name: str) -> list[str]:
+    """Return the lines of a table, whose keys are several names each, for a name."""
+    return [line for names, line in table.items() if name in names.split()]
+
+
+def line_of(table: Mapping[str, str], name: str) -> str | None:
+    """Return the first of these lines; None if there is none."""
+    return next(iter(lines_of(table, name)), None)
 
 
 def near(name: str, known: Iterable[str]) -> str:
@@ -399,7 +405,7 @@ def for_attribute(kind: str, name: str, known: Iterable[str]) -> str:
 
     known: the attributes that there are.
     """
-    line = _line(_ATTRIBUTES.get(kind, {}), name)  # a class of a user's has none of its own
+    line = line_of(_ATTRIBUTES.get(kind, {}), name)  # a class of a user's has none of its own
     if line is not None:
         return f": write {line}"
     return near(name, [one for one in known if not one.startswith("_")]) if len(name) >= _MIN_LENGTH else ""
@@ -416,7 +422,7 @@ def for_argument(
     if call == "append":
         return f": write {_BY_POSITION[call]}"
     table = _ARGUMENTS.get(call, _TO_READ)
-    lines = [line for names, line in table.items() if name in names.split()]
+    lines = lines_of(table, name)
     if table is _TO_READ and lines:
         lines[0] = _with_values(lines[0], name, given)
     given = {line: re.match(r"(\w+)=(?!=)", line) for line in lines}
@@ -479,7 +485,7 @@ def for_making(kind: str) -> str:
 
 def for_type(name: object) -> str:
     """Return what to write instead of a text that is no type; what types there are if nobody knows what was meant."""
-    line = _line(_TYPES, name) if isinstance(name, str) else None
+    line = line_of(_TYPES, name) if isinstance(name, str) else None
     return (
         f": write {line!r}"
         if line
@@ -492,7 +498,7 @@ def for_type(name: object) -> str:
 
 def for_function(name: str, functions: Iterable[str]) -> str:
     """Return what to write in a filter instead of a function that there is not."""
-    line = _line(TO_CALL, name)
+    line = line_of(TO_CALL, name)
     owner, _, bare = name.replace("::", ".").rpartition(".")
     if line is None and owner and owner not in _MODULES:
         line = TO_ASK.get(bare, "").format(owner) or None
@@ -508,12 +514,12 @@ def for_function(name: str, functions: Iterable[str]) -> str:
 
 def for_name(name: str) -> str | None:
     """Return what to write instead of a name in a filter that is no column; None if nobody knows what was meant."""
-    return _line(TO_NAME, name)
+    return line_of(TO_NAME, name)
 
 
 def for_word(word: str) -> str | None:
     """Return what to write in a filter instead of a word between operands; None if nobody knows what was meant."""
-    return _line(TO_JOIN, word)
+    return line_of(TO_JOIN, word)
 
 
 def for_column(text: str, known: Collection[str]) -> str:

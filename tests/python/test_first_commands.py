@@ -17,7 +17,7 @@ from arrowroot import cli
 from arrowroot._render import clip_apart
 from arrowroot._report import busy, tune
 from arrowroot.cli import tune as cli_tune
-from tests.recorded import session
+from tests.recorded import commands, session
 
 REPOSITORY = Path(__file__).parents[2]
 NAMES = ["Muon_pt", "Muon_eta", "nMuon", "Jet_pt", "Jet_eta", "nJet", "run"]
@@ -55,67 +55,53 @@ def test_what_is_not_known_is_answered(file: Path) -> None:
     session("first-commands", file.parent)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "-l run7.root",
-        "run7.root:Events head",
-        "cat run7.root:Events",
-        "cp run7.root run8.root",
-        "csv run7.root:Events all.csv",
-        "slim run7.root:Events few.root",
-        "draw run7.root:h",
-        "draw run7.root:Events",
-        "plot run7.root:Events nMuon",
-        "hadd all.root run7.root more.root",
-        "convert run7.root more.root all.root",
-        "convert run7.root Events all.parquet",
-        "convert *7.root all.root",
-        "convert run7.root:h h.csv",
-        "ls table.parquet",
-        "show run7.root:h -o h.png",
-        "head only.root",
-        "convert run7.root:Events",
-        "run7.root:Events->Draw(nMuon)",
-        'run7.root:Events->Draw("nMuon","nMuon>2","hist")',
-        'run7.root:Events->Draw("nMuon","","hist")',
-        "run7.root:Events->Print()",
-        "merge run7.root more.root -o all.root --verify",
-        "convert run7.root:Events --output=all.parquet",
-        "count run7.root:Events nMuon>2",
-        "diff run7.root:Events more.root:Events",
-        "to_parquet run7.root:Events all.parquet",
-        "head run7.root:Events -c nMuon run -n 3",
-        "skim -cnMuon run run7.root:Events all.root",
-        "skim run7.root:Events more.root:Events -c nMuon run all",
-        "skim run7.root:Events all.root -c nMuon run",
-        "draw run7.root:Events nMuon nMuon>2 colz",
-        "draw run7.root:Events nMuon:run nMuon>2 --filter run>1",
-    ],
-)
-def test_the_line_that_is_answered_runs(
-    words: str,
-    file: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def place(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory, the current one, with the files that lines are about."""
     monkeypatch.chdir(tmp_path)
     for name in ("run7.root", "more.root"):
         (tmp_path / name).symlink_to(file)
     (tmp_path / "only.root").symlink_to(file.with_name("only.root"))
+    for name in ("one.root", "two.root"):
+        ar.write(f"{name}:Events", {name: np.arange(20.0) for name in NAMES})
+    (tmp_path / "keep_and_drop.txt").write_text("drop *\nkeep Muon_* Jet_*  # all\ndrop Jet_eta\n")
     pq.write_table(pa.table({"x": [1]}), tmp_path / "table.parquet")
-    code, _, said = typed(words, file, capsys)
+    return tmp_path
+
+
+def test_commands_are_answered_by_lines(place: Path) -> None:
+    session("lines-of-commands", place)
+
+
+@pytest.mark.parametrize("words", commands("lines-of-commands"))
+@pytest.mark.usefixtures("place")
+def test_the_line_that_is_answered_runs(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = cli.main(shlex.split(words))
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    said = capsys.readouterr().err
     assert code in (1, 2)
     # What is said behind a line is the command's help, another line or a remark.
     ends = r"(?=, which|, or in Python|, then| \((?:try: )?arrowroot|\n)"
-    lines = re.findall(rf"(?:(in Python) |write arrowroot )(.+?){ends}", said)
+    lines = re.findall(rf"(?:(in Python) |write |then )((?<=Python ).+?|arrowroot .+?|-.+?){ends}", said)
     assert lines
+    names = {"ar": ar, "np": np}
     for language, line in lines:
+        if "plt." in line:
+            names["plt"] = pytest.importorskip("matplotlib.pyplot")
+        if "ak." in line:
+            names["ak"] = pytest.importorskip("awkward")
         if language:
-            eval(line, {"ar": ar, "np": np, "plt": pytest.importorskip("matplotlib.pyplot")})  # noqa: S307 - of ours
+            exec(line, names)  # noqa: S102 - of ours
+        elif line.startswith("-"):  # options, for those that were not understood
+            wrong = re.search("argument (-[^:/]*)", said)
+            assert wrong
+            typed_words = shlex.split(words)
+            at = typed_words.index(wrong[1])
+            assert cli.main([*typed_words[:at], *shlex.split(line), *typed_words[at + 2 :]]) in (0, 2)
         else:
-            assert cli.main(shlex.split(line)) == 0
+            assert cli.main(shlex.split(line)[1:]) == 0
 
 
 @pytest.mark.parametrize(

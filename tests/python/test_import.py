@@ -30,11 +30,11 @@ STANDARD = """
 
 #: What the help has besides: the commands' options, not what they do, and argparse with what it brings.
 OPTIONS = """
-    _hints _terminal cli cli.answers cli.arguments cli.failures cli.installed cli.parser
-    cli.parser_skim cli.parser_study cli.parser_write
+    _hints _terminal cli cli.answers cli.arguments cli.failures cli.installed cli.lines cli.option_answers
+    cli.parser cli.parser_skim cli.parser_study cli.parser_write
 """
 OF_ARGPARSE = """
-    _bz2 _compression _locale _lzma argparse bz2 errno gettext importlib locale lzma shutil textwrap zlib
+    _bz2 _compression _locale _lzma argparse bz2 errno gettext importlib locale lzma shlex shutil textwrap zlib
 """
 
 

@@ -1,41 +1,71 @@
-"""Answers to commands and options that there are not: the line that was meant."""
+"""Answers to commands that there are not: the line that was meant."""
 
 from __future__ import annotations
 
 import os
 import re
-from itertools import dropwhile
+import shlex
 from typing import TYPE_CHECKING
 
 from arrowroot import split_url
-from arrowroot._hints import near
+from arrowroot._hints import line_of, near
+from arrowroot.cli.lines import looks_like_file, with_typed
+from arrowroot.cli.option_answers import translated, whole
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 #: Commands of others, and the line to write.
 _COMMANDS = {
-    "list dir keys content info rootls browse count rowcount nrows stat size du": "arrowroot ls run7.root",
-    "cat dump more less": "arrowroot head run7.root:Events",
+    "list dir keys content info rootls rootbrowse browse count rowcount nrows stat size du wc file": (
+        "arrowroot ls run7.root"
+    ),
+    "fix repair recover rootrecover": "arrowroot ls run7.root, which shows what is left of it",
+    "cat dump more less cut": "arrowroot head run7.root:Events -c COLUMNS",
     "scan": "arrowroot head run7.root:Events -c COLUMNS --filter CONDITION",
-    "tree print rootprint describe schema meta metadata inspect columns branches": "arrowroot ls run7.root:Events",
-    "plot hist histogram rootdraw": "arrowroot show run7.root:h_pt",
-    "cp copy rootcp": "arrowroot skim run7.root run8.root",
+    "tree print describe schema meta metadata inspect columns branches": "arrowroot ls run7.root:Events",
+    "plot hist histogram rootdraw rootdrawtree rootprint": "arrowroot show run7.root:h_pt",
+    "cp copy rootcp copytree rooteventselector rootslimtree nano_postproc": "arrowroot skim run7.root run8.root",
     "export parquet to-parquet to_parquet toparquet": "arrowroot convert run7.root:Events run7.parquet",
     "csv tocsv to-csv to_csv": "arrowroot convert run7.root:Events run7.csv",
     "json tojson jsonl to-json to_json": "arrowroot convert run7.root:Events run7.jsonl",
     "arrow ipc feather to-arrow to_arrow": "arrowroot convert run7.root:Events run7.arrow",
-    "sql query select filter where": "arrowroot head run7.root:Events --filter 'nMuon >= 2'",
+    "sql query select filter where grep": "arrowroot head run7.root:Events --filter 'nMuon >= 2'",
     "recompress compress": "arrowroot skim run7.root new.root --compression zstd:5",
     "slim reduce": "arrowroot skim run7.root:Events skim.root --filter 'nMuon >= 2'",
+    "split": (
+        "arrowroot skim run7.root part1.root --entries :1000, then "
+        "arrowroot skim run7.root part2.root --entries 1000:"
+    ),
     "validate verify check fsck": "arrowroot perf run7.root:Events, which reads all of it",
-    "bench benchmark time profile why explain slow": "arrowroot perf run7.root:Events",
+    "bench benchmark time profile why explain slow rootreadspeed": "arrowroot perf run7.root:Events",
     "version": "arrowroot --version",
     "generate gen make create": "arrowroot sample nanoaod s.root",
     "read open": "arrowroot head run7.root:Events",
     "optimize optimise": "arrowroot tune run7.root:Events",
 }
+#: Commands of others that Python has; {tree} and {other} are trees, {column} is what was typed behind a file.
+_IN_PYTHON = {
+    "uniq unique distinct": "{tree}[{column}].to_arrow().unique()",
+    "value_counts value-counts": "{tree}[{column}].to_arrow().value_counts()",
+    "sort sort_values order": "ar.write('sorted.root:Events', {tree}.to_arrow().sort_by({column}))",
+    "min max mean sum std": "ak.{word}({tree}[{column}].to_awkward())",
+    "stats statistics summary": "{tree}.to_pandas([{column}]).describe()",
+    "diff cmp compare": "{tree}.to_arrow().equals({other}.to_arrow())",
+}
+#: Commands of others about one object of a file.
+_OF_OBJECT = {
+    "cp copy rootcp": "arrowroot merge {new} {file} --rule {name}=first --rule '*=drop'",
+    "rm remove delete del rootrm": "arrowroot merge {new} {file} --rule {name}=drop",
+    "mkdir rootmkdir": "in Python with ar.create({new!r}) as new: new.directory({name!r})",
+    "mv move rename rootmv": (
+        "in Python with ar.create({new!r}) as new: new[{new_name!r}] = ar.open({file!r})[{name!r}]"
+    ),
+}
+#: Commands of others that make one file of several, and programs that have commands.
+_MERGING = ("hadd", "haddnano", "join", "concat", "append", "combine")
+_PROGRAMS = ("parquet-tools", "parquet", "pqrs", "uproot", "hepconvert", "root")
 #: The line that has what was not typed.
 _NEEDED = {
     "draw": "arrowroot show run7.root:h_pt",
@@ -43,73 +73,84 @@ _NEEDED = {
     "index": "arrowroot index run7.root -o index.parquet",
     "skim": "arrowroot skim run7.root:Events skim.root --filter 'nMuon >= 2'",
 }
-#: Options of others, and those of ours; {N:} is 5: for the value 5.
-_OPTIONS = {
-    "-j --jobs --nthreads --n-threads -t": "--threads N",
-    "-b --branch --branches --column --filter_name --filter-name --usecols": "-c NAMES",
-    "--keep --keep-branches": "-c {NAMES}",
-    "--drop --drop-branches --exclude --remove --ignore": "-c {!NAMES}",
-    "--skip --offset --skip-entries --start --first-entry --firstentry": "--entries {N:}",
-    "--cut --where --selection --select -s": "--filter TEXT",
-    "--tree --treename --tree-name": "the tree behind the file: run7.root:TREE",
-    "-R -r --recursive": "arrowroot ls run7.root, which lists what is in directories, too",
-    "-a --all --long -L -v --verbose": "-l",
-    "-t --types --titles": "-l",
-    "--csv": "arrowroot convert run7.root:Events run7.csv",
-    "--limit --entries --num --number --n-entries --rows --nrows --lines": "-n N",
-    "-n --limit --num --number --n-entries --rows --nrows": "--entries 0:1000",
-    "-o --output --out": "arrowroot convert run7.root:Events FILE",
-    "-q --quiet": "2>/dev/null, which shows no progress",
-    "--codec": "--compression zstd:5",
-    "--overwrite --recreate --replace": "--force",
-    "--rntuple": "--layout rntuple",
-}
-_PICTURE = 'in Python plt.stairs(*ar.open("run7.root")["h_pt"].to_numpy()), then plt.savefig("h.png")'
-_DRAWN = "--plot FILE, a picture: .png, .svg or .pdf"
 #: How others ask for the number of entries.
 _COUNTS = ("count", "rowcount", "nrows", "entries", "nentries")
 #: The options of a condition.
 _CONDITIONS = ("--filter", "--cut", "--where", "--selection", "--select", "-s")
-#: The options of an output that others have, where ours has its place.
-_OUTPUT = ("-o", "--output", "--out")
-#: Options that mean something else to a command.
-_OPTIONS_OF = {
-    "sample": {"-n --num --number --rows": "--entries N"},
-    "draw": {
-        "-o --output --out --save --png --pdf --svg": _DRAWN,
-        "--logx --logy --logz --log-y --log-scale --logscale": "--log --plot FILE",
-        "--cut --where --selection --select -s": "--filter TEXT",
-        "-b --nbins --n-bins": "--bins N",
-        "--option --opt --style": "--plot FILE",
-    },
-    "perf": {"-o --output --out": "--json > FILE, or --plot FILE for a picture"},
-    "show": {"-o --output --out --plot --png --pdf --svg --draw --save": _PICTURE},
-}
 
 
-def looks_like_file(word: str) -> bool:
-    """Return whether a word in the place of a command is a file or a URL."""
-    return "://" in word or ".root" in word or os.path.exists(word)  # noqa: PTH110 - pathlib is a tenth of our import time
-
-
-def for_command(word: str, rest: Sequence[str], commands: Iterable[str]) -> str:
+def for_command(word: str, rest: Sequence[str], commands: Mapping[str, argparse.ArgumentParser]) -> str:
     """Return the answer to a command that there is not. ``rest``: what was typed behind it."""
-    if word == "hadd":
-        files = [one for one in rest if not one.startswith("-")] or ["run7.root", "run8.root"]
-        output, *inputs = files if len(files) > 2 else ["all.root", *files]
-        return f"there is no command {word!r}: {merged(inputs, output)}"
-    files = [one for one in rest if looks_like_file(one)]
-    if word in _COUNTS and len(files) == 1 and (condition := _condition(rest[rest.index(files[0]) + 1 :])):
-        counted = f"len({_in_python(files[0])}.entries_where({condition!r}))"
-        return f"there is no command {word!r}: write in Python {counted}"
-    if word in ("diff", "cmp", "compare"):
-        one, other = map(_in_python, [*files, "run7.root", "run8.root"][:2])
-        return f"there is no command {word!r}: write in Python {one}.to_arrow().equals({other}.to_arrow())"
-    for line in _lines(_COMMANDS, word):
-        return f"there is no command {word!r}: write {_of_file(line, rest)}"
+    line = _line_for(word.removesuffix(".py"), rest, commands)
+    if line is not None:
+        return f"there is no command {word!r}: write {line}"
     # Most words of three letters come near one.
     hint = near(word, [one for one in commands if len(word) > 3 or one[:2] == word[:2]])
     return f"there is no command {word!r}{hint or ': arrowroot --help lists them'}"
+
+
+def _line_for(word: str, rest: Sequence[str], commands: Mapping[str, argparse.ArgumentParser]) -> str | None:
+    files = [one for one in rest if looks_like_file(one)]
+    if word in _PROGRAMS and rest:
+        return (
+            shlex.join(["arrowroot", *rest])
+            if rest[0] in commands
+            else _line_for(rest[0], rest[1:], commands)
+        )
+    if word in _MERGING:
+        return _merging(word, rest, commands["merge"])
+    if word in _COUNTS and len(files) == 1 and (condition := _condition(rest[rest.index(files[0]) + 1 :])):
+        return f"in Python len({_in_python(files[0])}.entries_where({condition!r}))"
+    if (line := line_of(_IN_PYTHON, word)) is not None:
+        one, other = [*files, "run7.root", "run8.root"][:2]
+        behind = [name for name in rest if name not in files and not name.startswith("-")]
+        said = {"tree": _in_python(one), "other": _in_python(other), "word": word}
+        return f"in Python {line.format(column=repr((behind or ['event'])[0]), **said)}"
+    if (line := line_of(_OF_OBJECT, word)) is not None and files:
+        if (done := _of_object(line, files)) is not None:
+            is_forced = done.startswith("arrowroot") and {"-f", "--force", "--recreate"}.intersection(rest)
+            return done + (" --force" if is_forced else "")
+        if word not in ("cp", "copy", "rootcp"):
+            return f"{word.removeprefix('root')} {shlex.join(files)}, a command of the shell"
+    if (line := line_of(_COMMANDS, word)) is None:
+        return None
+    command = commands.get(line.split()[1])
+    if command is None or ", " in line:
+        return with_typed(line, [one for one in rest if not one.startswith("-")])
+    found = translated(command, rest, word)
+    names = found.names
+    if word == "nano_postproc":  # the directory of outputs stands first, and each has the name of its input
+        names = [one for one in names if ".root" in one][:1]
+        names += [f"{os.path.basename(one).partition('.root')[0]}_Skim.root" for one in names]  # noqa: PTH119 - as in lines
+    if "--filter" in found.options:
+        line = line.partition(" --filter")[0]
+    without = f" (without {', '.join(found.unknown)})" if found.unknown else ""
+    return f"{with_typed(line, names)} {shlex.join(found.options)}".rstrip() + without
+
+
+def _merging(word: str, rest: Sequence[str], merge: argparse.ArgumentParser) -> str:
+    """Return the line that merges what was typed; the output comes first, as hadd has it, if it is not there."""
+    found = translated(merge, rest)
+    files = found.names or ["run7.root", "run8.root"]
+    is_named = (word.startswith("hadd") and len(files) > 2) or not os.path.exists(files[0])  # noqa: PTH110 - as in lines
+    if not is_named or not found.names:
+        files = ["all.root", *files]
+    found = found._replace(names=files)
+    for _, text, value in found.whole:
+        return whole(text, value, found)
+    return found.line("merge")
+
+
+def _of_object(line: str, files: Sequence[str]) -> str | None:
+    """Return what is done with an object of a file, the first that was typed; None if a file alone was typed."""
+    (file, name), (new, new_name) = map(split_url, [*files, "new.root"][:2])
+    if name is None:
+        return None
+    name = name.partition(";")[0]
+    new = "new.root" if new == file else new
+    if line.startswith("arrowroot"):
+        file, name, new = map(shlex.quote, (file, name, new))
+    return line.format(file=file, name=name, new=new, new_name=new_name or name)
 
 
 def _condition(words: Sequence[str]) -> str | None:
@@ -130,7 +171,7 @@ def _in_python(file: str) -> str:
     return f"ar.open({url!r})" + (".only_tree()" if name is None else f"[{name!r}]")
 
 
-def for_method(word: str, commands: Iterable[str]) -> str:
+def for_method(word: str, commands: Mapping[str, argparse.ArgumentParser]) -> str:
     """Return the answer to a method of ROOT behind a file: ``run7.root:Events->Draw("pt")``."""
     file, _, call = word.partition("->")
     method, _, arguments = call.partition("(")
@@ -138,8 +179,6 @@ def for_method(word: str, commands: Iterable[str]) -> str:
     command = method.lower()
     if command not in commands:
         return for_command(command, [file, *typed], commands)
-    import shlex
-
     if command == "draw" and len(typed) > 1:
         # The third are options of drawing.
         typed = [typed[0], *(["--filter", typed[1]] if typed[1].strip() else [])]
@@ -147,130 +186,17 @@ def for_method(word: str, commands: Iterable[str]) -> str:
     return f"the command comes first: write {line or f'arrowroot {command} {shlex.join([file, *typed])}'}"
 
 
-def for_needed(command: str, typed: Sequence[str]) -> str | None:
+def for_needed(
+    command: str, typed: Sequence[str], parser: argparse.ArgumentParser | None = None
+) -> str | None:
     """Return the line to write for a command without all that it needs; None: its help says more."""
+    if parser is not None:
+        found = translated(parser, typed)
+        # What was the value of an option has a place of its own.
+        if not (found.unknown or found.whole) and not set(found.names) <= set(typed):
+            return found.line(command)
     files = [one for one in typed if looks_like_file(one)]
-    return _of_file(_NEEDED[command], files[:1]) if command in _NEEDED and files else None
-
-
-def for_option(
-    words: Sequence[str], known: Sequence[str], commands: Mapping[str, argparse.ArgumentParser]
-) -> str:
-    """Return the answer to an option in the place of a command that there is not."""
-    word, bare = words[0], words[0].lstrip("-")
-    if any(map(looks_like_file, words[1:])):
-        for name, command in commands.items():
-            if word in command._option_string_actions:  # noqa: SLF001 - argparse says it nowhere else
-                return (
-                    f"there is no option {word} without a command: write arrowroot {name} {' '.join(words)}"
-                )
-    meant = {"v": "--version", **{name: name for name in commands}}.get(bare)
-    return f"there is no option {word}" + (
-        f": write arrowroot {meant}" if meant else near(word, known) if len(bare) > 1 else ""
-    )
-
-
-def _of_file(line: str, typed: Sequence[str]) -> str:
-    """Return a line with the file that was typed in the place of ours, and what follows it as the output."""
-    names = [one for one in typed if not one.startswith("-")]
-    file, *rest = [*dropwhile(lambda one: not looks_like_file(one), names)] or [""]
-    if not file:
-        return line
-    import shlex
-
-    url, name = split_url(file)
-    if "arrowroot show" in line and name and rest:
-        return f"arrowroot draw {file} {shlex.quote(rest[0])}"
-
-    # As TTree::Scan has them: columns with colons, then a condition.
-    columns, condition = [*rest, "", ""][:2]
-    said = {
-        '"run7.root"': repr(url),
-        '"h_pt"': repr(name or "h_pt"),
-        " -c COLUMNS": f" -c {columns.replace(':', ',')}" if columns else " ",
-        " --filter CONDITION": f" --filter {shlex.quote(condition)}" if condition else " ",
-    }
-
-    def typed_for(found: re.Match[str]) -> str:
-        if found[0].startswith("run7.root"):
-            return file
-        return said.get(found[0], rest[0] if rest else found[0])
-
-    ours = (
-        r' -c COLUMNS| --filter CONDITION|"run7\.root"|"h_pt"'
-        r"|run7\.root(:Events|:h_pt)?|run8\.root|run7\.\w+|skim\.root"
-    )
-    return re.sub(ours, typed_for, line).rstrip()
-
-
-def merged(files: Sequence[str], output: str) -> str:
-    """Return the line that makes one file of several."""
-    import shlex
-
-    return f"write arrowroot merge {shlex.join([output, *files])}"
-
-
-def for_rest(command: argparse.ArgumentParser, unknown: Sequence[str], words: Sequence[str]) -> str:
-    """Return the answer to what a command does not take."""
-    known = [option for action in command._actions for option in action.option_strings]  # noqa: SLF001 - argparse says it nowhere else
-    wrong = unknown[0].partition("=")[0]
-    command_name = command.prog.rpartition(" ")[2]
-    help_of = f"({command.prog} --help)"
-    if not wrong.startswith("-"):
-        files = [word for word in words[1:] if not word.startswith("-")]
-        if command_name == "convert":
-            if len(files) == 3 and not looks_like_file(files[1]):
-                return f"convert takes one file: write arrowroot convert {files[0]}:{files[1]} {files[2]}"
-            return f"convert takes one file: {merged(files[:-1], files[-1])}"
-        if command_name == "config":
-            return f"config only shows: set an option by export ARROWROOT_STRATEGY=treecache, or in a file {help_of}"
-        return f"{command_name} takes no {wrong!r} {help_of}"
-    # An option of one letter may have its value right behind it.
-    names = [wrong] if wrong.startswith("--") else [wrong, wrong[:2]]
-    for name in names:
-        if name in _OUTPUT and (line := _with_output(command_name, words, name)):
-            return f"{command_name} has no option {name}: write {line} {help_of}"
-        for line in _lines(_OPTIONS_OF.get(command_name, {}), name):
-            return f"{command_name} has no option {name}: write {_of_file(line, words)} {help_of}"
-        for text in _lines(_OPTIONS, name):
-            line = _with_value(text, _value_of(words, name)[0])
-            if not line.startswith("-") or line.split()[0] in known:
-                return f"{command_name} has no option {name}: write {_of_file(line, words)} {help_of}"
-    # Options of one letter are all alike.
-    hint = near(wrong, known) if wrong.startswith("--") else ""
-    return f"{command_name} has no option {wrong}{hint} {help_of}"
-
-
-def _with_output(command: str, words: Sequence[str], name: str) -> str | None:
-    """Return a line with the output of an option in its place; None if the command has none, or it was not named."""
-    if command not in ("convert", "merge", "sample"):
-        return None
-    import shlex
-
-    value, rest = _value_of(words[1:], name)
-    ordered = [value, *rest] if command == "merge" else [*rest, value]
-    return f"arrowroot {command} {shlex.join(ordered)}" if value else None
-
-
-def _with_value(line: str, value: str) -> str:
-    """Return a line with the value that was typed in its place, if it has one: each of several names in that of one."""
-
-    def placed(found: re.Match[str]) -> str:
-        import shlex
-
-        values = value.split(",") if "NAMES" in found[1] else [value]
-        each = (re.sub("N[A-Z]*", lambda name, one=one: one or name[0], found[1]) for one in values)
-        return shlex.quote(",".join(each))
-
-    return re.sub(r"{(.*?)}", placed, line)
-
-
-def _value_of(words: Sequence[str], name: str) -> tuple[str, list[str]]:
-    """Return the value of an option among words, "" if it has none, and the other words."""
-    index = next((i for i, word in enumerate(words) if word.startswith(name)), len(words))
-    value = "".join(words[index : index + 1]).removeprefix(name).removeprefix("=")
-    end = index + (1 if value else 2)
-    return value or "".join(words[index + 1 : end]), [*words[:index], *words[end:]]
+    return with_typed(_NEEDED[command], files[:1]) if command in _NEEDED and files else None
 
 
 def for_columns(words: Sequence[str], n_names: int, n_needed: int, files: Sequence[str] = ()) -> str | None:
@@ -292,8 +218,6 @@ def for_columns(words: Sequence[str], n_names: int, n_needed: int, files: Sequen
         if behind and files[-len(behind) :] == behind and all(map(_is_input, files[: -len(behind)])):
             end -= 1
         if end > begin and n_names - (end - begin) >= n_needed:
-            import shlex
-
             first = words[begin - 1].removeprefix("--columns=") if is_attached else words[begin - 1]
             joined = ",".join([first.removeprefix("-c"), *words[begin:end]])
             line = shlex.join([*words[:index], "-c", joined, *words[end:]])
@@ -309,7 +233,3 @@ def _is_input(word: str) -> bool:
     """Return whether a word may be a file that is read: it is there, or only those know who read it."""
     file = split_url(word)[0]
     return bool(re.search(r"^@|://|[*?\[]", file)) or os.path.exists(file)  # noqa: PTH110 - as above
-
-
-def _lines(table: dict[str, str], word: str) -> Iterator[str]:
-    return (line for words, line in table.items() if word in words.split())

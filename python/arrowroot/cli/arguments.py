@@ -132,6 +132,8 @@ def fraction(text: str) -> float:
 def entry_range(text: str) -> slice:
     """Return the slice of A:B."""
     match = re.fullmatch(r"\s*(-?[0-9_]+)?\s*:\s*(-?[0-9_]+)?\s*", text)
+    if text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no range: write --entries 0:{text} for so many")
     if match is None:
         raise argparse.ArgumentTypeError(f"{shown(text)} is not a range as 0:1000")
     return slice(*(None if end is None else int(end) for end in match.groups()))

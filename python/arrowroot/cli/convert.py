@@ -18,9 +18,9 @@ from arrowroot._saving.replacing import is_stdout
 from arrowroot._sizes import counted, format_bytes, format_seconds, parse_digits
 from arrowroot._storage.url import is_glob
 from arrowroot.cli import destinations, writing_report
-from arrowroot.cli.answers import merged
 from arrowroot.cli.arguments import definitions_of
 from arrowroot.cli.failures import EXIT_DATA, EXIT_DONE, EXIT_UNSUPPORTED
+from arrowroot.cli.lines import merged
 from arrowroot.cli.target import column_texts, or_stdin, storage_options
 
 if TYPE_CHECKING:

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import arrowroot
 from arrowroot._render import without_secrets
 from arrowroot.cli import parser_skim, parser_study, parser_write
-from arrowroot.cli.answers import (
-    for_columns,
-    for_command,
-    for_method,
-    for_needed,
-    for_option,
-    for_rest,
-    looks_like_file,
-)
+from arrowroot.cli.answers import for_columns, for_command, for_method, for_needed
 from arrowroot.cli.arguments import (
     JSON_HELP,
     OBJECT_HELP,
@@ -35,6 +27,8 @@ from arrowroot.cli.arguments import (
     fraction,
     positive,
 )
+from arrowroot.cli.lines import looks_like_file
+from arrowroot.cli.option_answers import for_option, for_rest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,9 +151,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line, as for all other errors."""
-        if (letter := re.search("ignored explicit argument '(.)", message)) is not None:
-            self.exit(EXIT_USAGE, f"arrowroot: {for_rest(self, [f'-{letter[1]}'], [])}\n")
-        line = for_needed(self.prog.rpartition(" ")[2], self.typed) if "are required" in message else None
+        if (letters := re.search("ignored explicit argument '(.*)'", message)) is not None:
+            answer = for_rest(self, [f"-{letters[1]}"], [self.prog, *self.typed])
+            self.exit(EXIT_USAGE, f"arrowroot: {without_secrets(answer)}\n")
+        is_short = "are required" in message
+        line = for_needed(self.prog.rpartition(" ")[2], self.typed, self) if is_short else None
         said = f"{message}: write {line}" if line else message
         self.exit(EXIT_USAGE, f"arrowroot: {without_secrets(said)} (try: {self.prog} --help)\n")
 
@@ -230,7 +226,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         whole.exit(EXIT_USAGE, f"arrowroot: {answer} (try: arrowroot --help)\n")
     if first in ("head", "tail"):
         # As the commands of that name have it: head -5.
-        words = [f"-n{word[1:]}" if re.fullmatch("-[0-9]+", word) else word for word in words]
+        numbers = [
+            i for i, word in enumerate(words) if re.fullmatch("-[0-9]+", word) and words[i - 1] != "-n"
+        ]
+        words = [f"-n{word[1:]}" if i in numbers else word for i, word in enumerate(words)]
     if not first.startswith("-") and first not in commands:
         if not is_file:
             answer = for_command(first, words[1:], commands)
@@ -242,13 +241,16 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if isinstance(command := commands.get(words[0]), Parser):
         command.typed = words[1:]
     options, unknown = whole.parse_known_args(words)
+    # argparse takes -1 for a number, and so for a name.
+    unknown = [*unknown, *(one for one in getattr(options, "urls", []) if re.fullmatch("-[0-9]+", one))]
     needs_output = options.command == "skim" and not options.output
     files = [*options.files, *(word for word in unknown if not word.startswith("-"))] if needs_output else []
     if (split := for_columns(words, *_names_of(options, unknown), files)) is not None:
         commands[options.command].exit(EXIT_USAGE, f"arrowroot: {without_secrets(split)}\n")
-    if hasattr(options, "files") and not any(word.startswith("-") for word in unknown):
+    named = getattr(options, "files", None) or getattr(options, "urls", None)
+    if named and not any(word.startswith("-") for word in unknown):
         # argparse takes the names before the first option alone.
-        options.files += unknown
+        named += unknown
         unknown = []
     if unknown:
         command = commands[options.command]
@@ -300,7 +302,7 @@ def _head(head: argparse.ArgumentParser, which: str) -> None:
         help=f"show the {which} of these entries: from:to, as 1000:, or with = before a minus: --entries=-500:",
     )
     head.add_argument(
-        "-n", type=count, default=10, metavar="N", dest="n_entries", help="entries (default: 10)"
+        "-n", type=_n_entries, default=10, metavar="N", dest="n_entries", help="entries (default: 10)"
     )
     add_columns(head, "show only these columns")
     add_filter(head, f"show the {which} entries for which this holds")
@@ -309,6 +311,14 @@ def _head(head: argparse.ArgumentParser, which: str) -> None:
         "--json", action="store_true", help="one JSON object an entry and line; NaN becomes null"
     )
     add_storage(head)
+
+
+def _n_entries(text: str) -> int:
+    """Return a number of entries; what head and tail of a shell count from the other end is an option here."""
+    if (found := re.fullmatch(r"([+-])([0-9]+)", text)) is not None:
+        entries = f":-{found[2]}" if found[1] == "-" else f"{max(0, int(found[2]) - 1)}:"
+        raise argparse.ArgumentTypeError(f"{text!r} counts from the other end: write --entries {entries}")
+    return count(text)
 
 
 def _show(show: argparse.ArgumentParser) -> None:

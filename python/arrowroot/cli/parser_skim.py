@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 
 from arrowroot.cli.arguments import (
     Command,
@@ -172,7 +173,8 @@ def _range(text: str) -> tuple[float, float]:
     try:
         low, high = (float(part) for part in text.split(":"))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no LOW:HIGH, as 0:100 is") from None
+        both = re.sub(r"\s*,\s*", ":", text) if "," in text else "0:100"
+        raise argparse.ArgumentTypeError(f"{text!r} is no LOW:HIGH: write --range {both}") from None
     if not low < high < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r}: the second end is not above the first one")
     return low, high

@@ -81,6 +81,7 @@ def _convert(convert: argparse.ArgumentParser) -> None:
     )
     convert.add_argument(
         "--format",
+        type=_format,
         choices=("root", "parquet", "ipc", "csv", "jsonl"),
         help="that of OUT, where its name does not say it; jsonl: JSON lines, an object for each entry",
     )
@@ -253,6 +254,12 @@ def add_style(command: argparse.ArgumentParser, compression: str, flush: str) ->
         "--reproducible", action="store_true", help="the same bytes on any day: no UUID, no dates"
     )
     style.add_argument("--threads", metavar="N", type=count, default=0, help="0: as many as cores (default)")
+
+
+def _format(text: str) -> str:
+    if text in ("ttree", "rntuple"):
+        raise argparse.ArgumentTypeError(f"{text} is a layout: write --layout {text}")
+    return text
 
 
 def _size(text: str) -> int:

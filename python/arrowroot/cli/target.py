@@ -21,6 +21,7 @@ from arrowroot import (
 )
 from arrowroot._storage.filesets import fileset, is_list
 from arrowroot._storage.url import expand, is_glob
+from arrowroot.cli.beside import with_trees
 from arrowroot.cli.failures import EXIT_DONE, say, wants_traceback, worst
 
 if TYPE_CHECKING:
@@ -40,34 +41,11 @@ def storage_options(options: argparse.Namespace) -> dict[str, Any]:
     return typed
 
 
-def with_trees(urls: Sequence[str]) -> list[str]:
-    """Return files and trees as they were typed; "FILE TREE" is "FILE:TREE", where TREE is no file."""
-    found: list[str] = []
-    for i, text in enumerate(map(or_stdin, urls)):
-        is_file = "://" in text or text.endswith(".root") or os.path.exists(split_url(text)[0])  # noqa: PTH110 - as in parser
-        if found and not is_file and split_url(found[-1])[1] is None and os.path.exists(found[-1]):  # noqa: PTH110 - see above
-            found[-1] = f"{found[-1]}:{text}"
-        elif found and not is_file and text.isdecimal():
-            raise InvalidRequestError(f"{text}: there is no such file: write -n {text} for so many entries")
-        elif found and not is_file and any(letter in text for letter in "<>=&|! "):
-            raise InvalidRequestError(
-                f"{text}: there is no such file: write {found[-1]} --filter {shlex.quote(text)} for a condition"
-            )
-        elif found and not is_file and not any(letter in text for letter in "/*?["):
-            names = ",".join([text, *urls[i + 1 :]])  # more of them are meant alike
-            raise InvalidRequestError(
-                f"{text}: there is no such file: write {found[-1]} -c {shlex.quote(names)} for a column"
-            )
-        else:
-            found.append(text)
-    return found
-
-
-def targets(typed: Sequence[str]) -> list[str]:
+def targets(options: argparse.Namespace) -> list[str]:
     """Return files and trees as they were typed, and those that match patterns."""
     return [
         url if tree is None else f"{url}:{tree}"
-        for text in with_trees(typed)
+        for text in with_trees([*map(or_stdin, options.urls)], options)
         for url, tree in _files_of(text)
     ]
 
@@ -94,7 +72,7 @@ def each_target(
 
     Raises: InvalidRequestError for that and several files.
     """
-    urls = targets(options.urls)
+    urls = targets(options)
     if len(urls) == 1:
         run(urls[0], True)
         return EXIT_DONE
