@@ -43,7 +43,7 @@ def test_a_histogram_is_drawn_of_what_is_selected(file, arrowroot_command):
 def test_two_axes_have_the_range_of_all_values(file, arrowroot_command, tmp_path):
     picture = tmp_path / "map.png"
     text = arrowroot_command("draw", f"{file}:t", "x", "v", "--plot", str(picture)).stdout
-    assert text.splitlines()[0] == "x : v  60 filled"
+    assert text.splitlines()[0] == "v (y) : x (x)  60 filled"
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
@@ -89,7 +89,7 @@ def test_a_profile_of_two_axes_is_a_map(file, arrowroot_command):
         "draw", f"{file}:t", "v*v:v:x", "--profile", "--bins", "3", "--weight", "2"
     ).stdout
     lines = text.splitlines()
-    assert lines[0] == "mean of v*v in bins of x : v  120 filled"
+    assert lines[0] == "mean of v*v in bins of v (y) : x (x)  120 filled"
     assert [line.split()[-3::2] for line in lines[3:]] == [["4", "0"], ["1", "0"], ["0", "0"]]
 
 
@@ -177,9 +177,11 @@ def test_an_efficiency_is_the_mean_of_a_condition(file, arrowroot_command):
 def test_a_column_of_the_name_of_an_option_is_an_axis(tmp_path, arrowroot_command):
     ar.write(f"{tmp_path}/a.root:t", {"x": [1.0, 2.0], "box": [1.0, 2.0]})
     place = f"{tmp_path}/a.root"
-    assert arrowroot_command("draw", place, "x", "box").stdout.startswith("x : box  2 filled")
+    assert arrowroot_command("draw", place, "x", "box").stdout.startswith("box (y) : x (x)  2 filled")
     words = ["x", "box", "p", "--profile", "--define", "p=x + 1"]
-    assert arrowroot_command("draw", place, *words).stdout.startswith("mean of p in bins of x : box  ")
+    assert arrowroot_command("draw", place, *words).stdout.startswith(
+        "mean of p in bins of box (y) : x (x)  "
+    )
     done = arrowroot_command("draw", place, "box", "x > 1", "box", "e", check=False)
     assert done.stderr.endswith(f": write arrowroot draw {place} box box --filter 'x > 1'\n")
 

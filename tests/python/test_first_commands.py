@@ -20,6 +20,13 @@ from arrowroot.cli import tune as cli_tune
 from tests.recorded import commands, session
 
 REPOSITORY = Path(__file__).parents[2]
+#: The same table in formats of text.
+_TEXTS = {
+    "csv": "x,y\n1,a\n",
+    "tsv": "x\ty\n1\ta\n",
+    "json": '[{"x": 1, "y": "a"}]',
+    "jsonl": '{"x": 1, "y": "a"}',
+}
 NAMES = ["Muon_pt", "Muon_eta", "nMuon", "Jet_pt", "Jet_eta", "nJet", "run"]
 
 
@@ -65,6 +72,8 @@ def place(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("one.root", "two.root"):
         ar.write(f"{name}:Events", {name: np.arange(20.0) for name in NAMES})
     (tmp_path / "keep_and_drop.txt").write_text("drop *\nkeep Muon_* Jet_*  # all\ndrop Jet_eta\n")
+    for suffix, text in _TEXTS.items():
+        (tmp_path / f"data.{suffix}").write_text(text)
     pq.write_table(pa.table({"x": [1]}), tmp_path / "table.parquet")
     return tmp_path
 
@@ -129,6 +138,9 @@ def test_the_line_that_is_answered_runs(words: str, capsys: pytest.CaptureFixtur
         ("show FILE:dir", "ls FILE:dir"),
         ("show ONLY", "show ONLY:h"),
         ("-V", "--version"),
+        ("show FILE h dir/other", "show FILE:h FILE:dir/other"),
+        ("draw FILE Events run", "draw FILE:Events run"),
+        ("head FILE:Events -n 1 FILE:dir/other", "head FILE:Events FILE:dir/other -n 1"),
     ],
 )
 def test_what_was_meant_is_done(

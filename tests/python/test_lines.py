@@ -235,8 +235,8 @@ def test_nothing_half_written_takes_a_name(tree, tmp_path, monkeypatch) -> None:
         ("TREE out.json", 2, "out.json: which format; did you mean .jsonl?"),
         ("TREE out.txt", 2, "which format? the name of the output ends in one of .root, .parquet"),
         ("TREE -", 2, "write --format csv or jsonl"),
-        ("in.csv out.root", 2, "ar.write('new.root:Events', pyarrow.csv.read_csv('in.csv'))"),
-        ("in.jsonl out.root", 2, "ar.write('new.root:Events', pyarrow.json.read_json('in.jsonl'))"),
+        ("in.csv out.root", 2, "import pyarrow.csv; ar.write('out.root:Events', pyarrow.csv."),
+        ("in.jsonl out.root", 2, "import pyarrow.json; ar.write('out.root:Events', pyarrow.json."),
         ("FILE out.csv", 3, "h was left out: not a table"),
     ],
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._errors import InvalidRequestError
-from arrowroot._hints import near
+from arrowroot._hints import line_of, near
 from arrowroot._layout.settings import TRIED, codec_number
 from arrowroot._render import without_secrets
 from arrowroot._storage.url import split_url
@@ -36,8 +37,26 @@ TITLES: dict[Format, str] = {
     "csv": "CSV",
     "jsonl": "JSON lines",
 }
-#: Formats of text, which record no types, and the function of Python that reads each.
-_READERS: dict[Format, str] = {"csv": "pyarrow.csv.read_csv", "jsonl": "pyarrow.json.read_json"}
+#: Formats of text, which record no types.
+_OF_TEXT: tuple[Format, ...] = ("csv", "jsonl")
+#: What Python reads files of other formats with, by suffix, and what it writes a tree with.
+_READERS = {
+    ".csv": "pyarrow.csv.read_csv({file!r})",
+    ".tsv": "pandas.read_csv({file!r}, sep='\\t')",
+    ".jsonl .ndjson": "pyarrow.json.read_json({file!r})",
+    ".json": "pandas.read_json({file!r})",
+    ".npz": "dict(numpy.load({file!r}))",
+    ".pkl .pickle": "pandas.read_pickle({file!r})",
+    ".h5 .hdf5 .hdf": "pandas.read_hdf({file!r})",
+    ".xlsx .xls": "pandas.read_excel({file!r})",
+}
+_WRITERS = {
+    ".tsv": "{tree}.to_pandas().to_csv({file!r}, sep='\\t', index=False)",
+    ".npz": "numpy.savez({file!r}, **{tree}.to_numpy())",
+    ".pkl .pickle": "{tree}.to_pandas().to_pickle({file!r})",
+    ".h5 .hdf5 .hdf": "{tree}.to_pandas().to_hdf({file!r}, key='Events')",
+    ".xlsx .xls": "{tree}.to_pandas().to_excel({file!r})",
+}
 STDOUT = "-"
 
 
@@ -69,24 +88,38 @@ def place_of(text: str) -> NamedFile:
 
 def is_text(found: Format) -> bool:
     """True of formats of lines of text, which record no types."""
-    return found in _READERS
+    return found in _OF_TEXT
 
 
-def checked_input(text: str) -> NamedFile:
-    """Return the place of an input. Raises: InvalidRequestError for a text, which says nothing of its types."""
+def checked_input(text: str, output: str) -> NamedFile:
+    """Return the place of an input. ``output``: that of it, for the line to write.
+
+    Raises: InvalidRequestError for a text, which says nothing of its types, and for formats that are not read.
+    """
     place = place_of(text)
-    if is_text(place.format):
-        raise InvalidRequestError(
-            f"{without_secrets(text)}: {TITLES[place.format]} are written, and not read: write in Python "
-            f"ar.write('new.root:Events', {_READERS[place.format]}({without_secrets(place.file)!r}))"
-        )
-    return place
+    reader = line_of(_READERS, _suffix_of(place.file))
+    if reader is None:
+        return place
+    title = TITLES[place.format] if is_text(place.format) else _suffix_of(place.file)
+    read = reader.format(file=without_secrets(place.file))
+    libraries = [re.split(r"\.\w+\(", read.removeprefix("dict("))[0]]
+    target = place_of(output)
+    if target.format == "parquet":
+        libraries.append("pyarrow.parquet")
+        line = f"pyarrow.parquet.write_table({read}, {output!r})"
+    else:
+        file = target.file if target.format == "root" and output != STDOUT else "new.root"
+        written = f"{file}:{target.table or 'Events'}"
+        line = f"ar.write({written!r}, {read})"
+    raise InvalidRequestError(
+        f"{without_secrets(text)}: convert reads no {title}: write in Python import {', '.join(libraries)}; {line}"
+    )
 
 
-def checked_output(text: str, named: Format | None = None) -> NamedFile:
+def checked_output(text: str, named: Format | None = None, source: str = "run7.root:Events") -> NamedFile:
     """Return the place of an output: a path, or "-" for the standard output.
 
-    named: the format, where the suffix does not say it.
+    named: the format, where the suffix does not say it. source: what is converted, for the line to write.
 
     Raises: InvalidRequestError for other stores, and for no known suffix and no format.
     """
@@ -97,6 +130,15 @@ def checked_output(text: str, named: Format | None = None) -> NamedFile:
         raise InvalidRequestError(f"{text}: which format? write --format csv or jsonl, or parquet, ipc, root")
     elif _suffix_of(place.file) not in _SUFFIXES:
         suffix = _suffix_of(place.file)
+        if (writer := line_of(_WRITERS, suffix)) is not None:
+            file, table = split_url(without_secrets(source))
+            tree = f"ar.open({file!r})" + (".only_tree()" if table is None else f"[{table!r}]")
+            library = "import numpy; " if writer.startswith("numpy") else ""
+            line = f"{library}{writer.format(tree=tree, file=place.file)}"
+            raise InvalidRequestError(f"{text}: convert writes no {suffix}: write in Python {line}")
+        if f".{text}" in _SUFFIXES:
+            stem = os.path.splitext(split_url(source)[0])[0]  # noqa: PTH122 - as above
+            raise InvalidRequestError(f"{text}: which file? write {stem}.{text} for the output")
         hint = near(suffix, [one for one in _SUFFIXES if one[:2] == suffix[:2]])
         ends = f"the name of the output ends in one of {', '.join(_SUFFIXES)}, or --format says it"
         raise InvalidRequestError(f"{text}: which format{hint or f'? {ends}'}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from arrowroot import split_url
 from arrowroot._hints import line_of, near
-from arrowroot.cli.lines import looks_like_file, with_typed
+from arrowroot.cli.lines import looks_like_file, may_be_input, with_typed
 from arrowroot.cli.option_answers import translated, whole
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def for_columns(words: Sequence[str], n_names: int, n_needed: int, files: Sequen
         while end < len(words) and _is_name(words[end]):
             end += 1
         behind = [*words[begin:end]]
-        if behind and files[-len(behind) :] == behind and all(map(_is_input, files[: -len(behind)])):
+        if behind and files[-len(behind) :] == behind and all(map(may_be_input, files[: -len(behind)])):
             end -= 1
         if end > begin and n_names - (end - begin) >= n_needed:
             first = words[begin - 1].removeprefix("--columns=") if is_attached else words[begin - 1]
@@ -227,9 +227,3 @@ def for_columns(words: Sequence[str], n_names: int, n_needed: int, files: Sequen
 
 def _is_name(word: str) -> bool:
     return bool(re.fullmatch(r"!?[A-Za-z_*][\w.*?\[\]]*", word)) and not looks_like_file(word)
-
-
-def _is_input(word: str) -> bool:
-    """Return whether a word may be a file that is read: it is there, or only those know who read it."""
-    file = split_url(word)[0]
-    return bool(re.search(r"^@|://|[*?\[]", file)) or os.path.exists(file)  # noqa: PTH110 - as above

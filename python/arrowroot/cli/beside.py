@@ -26,7 +26,7 @@ def with_trees(typed: Sequence[str], options: argparse.Namespace) -> list[str]:
     left = list(typed)
     while left:
         file = left.pop(0)
-        behind = beside = [*takewhile(lambda text: not _is_file(text), left)]
+        behind = beside = [*takewhile(lambda text: not is_file(text), left)]
         del left[: len(beside)]
         url, tree = split_url(file)
         if beside and tree is None and os.path.exists(url):  # noqa: PTH110 - as in parser
@@ -46,7 +46,7 @@ def with_trees(typed: Sequence[str], options: argparse.Namespace) -> list[str]:
     return found
 
 
-def _is_file(text: str) -> bool:
+def is_file(text: str) -> bool:
     """Return whether a word behind a file is another one, or a pattern of some."""
     if "://" in text or ".root" in text or text.startswith("@") or os.path.exists(split_url(text)[0]):  # noqa: PTH110
         return True
@@ -88,22 +88,32 @@ def _line(file: str, beside: Sequence[str], words: Sequence[str], options: argpa
     """Return the line that has what stands behind a file as options; ``words``: all others."""
     command, *others = words
     url, tree = split_url(file)
-    conditions = [text for text in beside if is_condition(text)]
     names = [text for text in beside if not _is_option(text)]
-    numbers = [text for text in beside if text.isdecimal()]
-    if not hasattr(options, "columns") or (conditions and not hasattr(options, "filter")):
+    if not hasattr(options, "columns") or (any(map(is_condition, beside)) and not hasattr(options, "filter")):
         command = "head"
     where = _with_columns(url, names, tree)
     place = file if where is None else f"{url}:{where}"
-    line = [command, *(place if word in (url, file) else word for word in others)]
+    line = as_options(
+        [command, *(place if word in (url, file) else word for word in others)], beside, options
+    )
+    for number in [text for text in beside if text.isdecimal()][:1]:
+        line += ["-n", number] if command in ("head", "tail") else ["--entries", f"0:{number}"]
+    return shlex.join(["arrowroot", *line])
+
+
+def as_options(words: Sequence[str], more: Sequence[str], options: argparse.Namespace) -> list[str]:
+    """Return the words of a line, and columns and conditions as its options."""
+    line = list(words)
+    names = [text for text in more if not _is_option(text)]
+    conditions = [text for text in more if is_condition(text)]
     if names:
         line += ["-c", ",".join(names)]
-    if conditions and getattr(options, "filter", None):
-        at = next(i for i, word in enumerate(line) if word.endswith(options.filter))
-        before = line[at].removesuffix(options.filter)
-        line[at] = before + " && ".join(f"({one})" for one in [options.filter, *conditions])
+    given = getattr(options, "filter", None)
+    each = [*([given] if given else []), *conditions]
+    joined = " && ".join(f"({one})" for one in each) if len(each) > 1 else "".join(each)
+    if given and conditions:
+        at = next(i for i, word in enumerate(line) if word.endswith(given))
+        line[at] = line[at].removesuffix(given) + joined
     elif conditions:
-        line += ["--filter", " && ".join(conditions)]
-    if numbers:
-        line += ["-n", numbers[0]] if command in ("head", "tail") else ["--entries", f"0:{numbers[0]}"]
-    return shlex.join(["arrowroot", *line])
+        line += ["--filter", joined]
+    return line

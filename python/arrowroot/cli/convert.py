@@ -39,8 +39,8 @@ def run(options: argparse.Namespace) -> int:
     started = time.perf_counter_ns()
     if is_glob(split_url(options.input)[0]) and not os.path.exists(options.input):  # noqa: PTH110 - a URL is no path
         raise InvalidRequestError(f"convert takes one file: {merged([options.input], options.output)}")
-    source = formats.checked_input(or_stdin(options.input))
-    target = formats.checked_output(options.output, options.format)
+    source = formats.checked_input(or_stdin(options.input), options.output)
+    target = formats.checked_output(options.output, options.format, options.input)
     if source.format == target.format == "root":
         raise InvalidRequestError(
             f"convert makes other formats of ROOT, and ROOT of others: write {_skim_line(options)}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import arrowroot
-from arrowroot import FilterError, InvalidRequestError, NoSuchColumnError
+from arrowroot import InvalidRequestError, NoSuchColumnError, split_url
 from arrowroot import _terminal as terminal
 from arrowroot._histograms.filling import refusal
 from arrowroot._histograms.wanted import coordinates, is_condition
@@ -19,6 +19,7 @@ from arrowroot._storage.filesets import fileset
 from arrowroot.cli import art, destinations
 from arrowroot.cli.arguments import bins_and_ranges, definitions_of
 from arrowroot.cli.failures import EXIT_DONE
+from arrowroot.cli.lines import has_object
 from arrowroot.cli.target import storage_options
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ class _Drawn(NamedTuple):
         return drawn
 
     def __str__(self) -> str:
-        axes = " : ".join(self.axes)
+        axes = (
+            self.axes[0] if len(self.axes) == 1 else f"{self.axes[1]} (y) : {self.axes[0]} (x)"
+        )  # as ROOT has them
         return axes if self.mean is None else f"mean of {self.mean} in bins of {axes}"
 
 
@@ -78,6 +81,10 @@ def _refuse_named(url: str, text: str) -> None:
 def _refuse_order_of_root(options: argparse.Namespace) -> None:
     """Raise InvalidRequestError, with the line to write, for a cut and options of TTree::Draw behind the axes."""
     behind = options.expressions[1:]
+    if len(behind) == 3 and all(re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", text) for text in behind):
+        words = [word for word in options.words[1:] if word not in behind]
+        line = f"{shlex.join(['arrowroot', 'draw', *words])} {bins_and_ranges(behind)[0]}"
+        raise InvalidRequestError(f"draw: bins and ranges are options: write {line}")
     # The mean of a condition is an efficiency.
     cut = next(
         (text for text in behind[:1] if not text.strip() or (is_condition(text) and not options.profile)),
@@ -105,6 +112,21 @@ def _refuse_order_of_root(options: argparse.Namespace) -> None:
     )
 
 
+def _settle_tree(options: argparse.Namespace) -> None:
+    """Take "FILE TREE EXPR" for "FILE:TREE EXPR", as other commands do.
+
+    Raises: InvalidRequestError, with the line to write, for another object in the place of an expression.
+    """
+    (url, tree), (name, *others) = split_url(options.url), options.expressions
+    if tree is not None or not has_object(url, name) or _is_known(options, name):
+        return
+    place = f"{url}:{name}"
+    if not isinstance(arrowroot.open(url)[name], arrowroot.Tree):
+        raise InvalidRequestError(f"draw: {name} is no column: write arrowroot show {shlex.quote(place)}")
+    if others:
+        options.url, options.expressions = place, others
+
+
 def _is_look(text: str) -> bool:
     """Return whether a text tells TTree::Draw how to draw."""
     words = text.split()
@@ -115,13 +137,14 @@ def _is_known(options: argparse.Namespace, text: str) -> bool:
     """Return whether a text is an expression of the columns that there are."""
     try:
         _scan(options, [f"({text})"])
-    except (FilterError, NoSuchColumnError):
+    except (InvalidRequestError, NoSuchColumnError):
         return False
     return True
 
 
 def run(options: argparse.Namespace) -> int:
     """Fill a histogram, or one for each file or sample, and show it."""
+    _settle_tree(options)
     what = _Drawn.of(options)
     if options.log and not options.plot:
         raise InvalidRequestError("draw: --log is of a picture: write --log --plot FILE.png")

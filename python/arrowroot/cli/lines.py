@@ -25,6 +25,12 @@ def looks_like_file(word: str) -> bool:
     return "://" in word or ".root" in word or os.path.exists(word)  # noqa: PTH110 - pathlib is a tenth of our import time
 
 
+def may_be_input(word: str) -> bool:
+    """Return whether a word may be a file that is read: it is there, or only those know who read it."""
+    file = split_url(word)[0]
+    return bool(re.search(r"^@|://|[*?\[]", file)) or os.path.exists(file)  # noqa: PTH110 - as above
+
+
 def with_typed(line: str, names: Sequence[str]) -> str:
     """Return a line with the file that was typed in the place of ours, and with what was typed beside it.
 

@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import arrowroot
-from arrowroot import CorruptFileError, EventList, InvalidRequestError, NoSuchFileError, StorageError
+from arrowroot import (
+    CorruptFileError,
+    EventList,
+    InvalidRequestError,
+    NoSuchFileError,
+    StorageError,
+)
 from arrowroot._converting import compare
 from arrowroot._converting.replaced import check_replaced
 from arrowroot._progress import Progress
@@ -22,9 +28,11 @@ from arrowroot._skimming.request import request_of
 from arrowroot._skimming.skim import is_begun, skimmed
 from arrowroot.cli import destinations, writing_report
 from arrowroot.cli.arguments import definitions_of
+from arrowroot.cli.beside import as_options, is_condition, is_file
 from arrowroot.cli.convert import check_verifiable
 from arrowroot.cli.convert import plan as show_plan
 from arrowroot.cli.failures import EXIT_DONE, EXIT_SKIPPED, EXIT_UNSUPPORTED
+from arrowroot.cli.lines import may_be_input
 from arrowroot.cli.merge import more_than_once, rules_of
 from arrowroot.cli.target import column_texts, storage_options
 
@@ -141,6 +149,7 @@ def _check(portions: Iterable[Portion], files: Sequence[WrittenFile]) -> None:
 def _files_of(options: argparse.Namespace) -> tuple[list[str], str | None, dict[str, str | None] | None]:
     """Return inputs, and the one output or several with their conditions."""
     files: list[str] = options.files
+    _refuse_columns(options)
     if options.output:
         outputs = dict(options.output)
         if len(outputs) < len(options.output):
@@ -149,6 +158,18 @@ def _files_of(options: argparse.Namespace) -> tuple[list[str], str | None, dict[
     if len(files) < 2:
         raise InvalidRequestError(f"skim: which output? write arrowroot skim {files[0]} skim.root")
     return files[:-1], files[-1], None
+
+
+def _refuse_columns(options: argparse.Namespace) -> None:
+    """Raise InvalidRequestError, with the line to write, for columns and conditions among the files."""
+    behind = [one for one in options.files[1:] if not is_file(one) and "/" not in one]
+    # A name without a suffix may be that of the output, which is the last one.
+    has_output = any(".root" in one and not may_be_input(one) for one in options.files[1:])
+    if any(map(is_condition, behind)) or (behind and has_output and not options.output):
+        words = [word for word in options.words if word not in behind]
+        words += ["skim.root"] if len(options.files) - len(behind) == 1 and not options.output else []
+        line = shlex.join(["arrowroot", *as_options(words, behind, options)])
+        raise InvalidRequestError(f"skim: columns and conditions are options: write {line}")
 
 
 def _cuts_of(cuts: Sequence[tuple[str, str]]) -> dict[str, str] | None:
