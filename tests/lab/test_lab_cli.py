@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pyarrow.dataset
 import pyarrow.parquet
@@ -132,6 +133,10 @@ def test_compare_fails_on_demand_if_anything_is_worse(lab):
         ("cache all", "cache takes no 'all' (try: arrowroot lab cache --help)"),
         ("runs", "there is no command 'runs'; did you mean 'run'? (try: arrowroot lab --help)"),
         ("ls", "there is no command 'ls': write arrowroot lab show (try: arrowroot lab --help)"),
+        (
+            "plot",
+            "there is no command 'plot': write arrowroot lab publish pages/ (try: arrowroot lab --help)",
+        ),
         ("nonsense", "there is no command 'nonsense' (try: arrowroot lab --help)"),
     ],
 )
@@ -140,6 +145,17 @@ def test_words_that_are_not_known_are_answered_in_a_line(lab, command, answer):
     assert (code, out) == (2, "")
     assert err.startswith(f"arrowroot lab: {answer}")
     assert err.count("\n") == 1
+
+
+def test_campaigns_are_answered_by_their_names(lab, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "; there are" not in lab("plan", "nonsense")[2]
+    (tmp_path / "campaigns").mkdir()
+    (tmp_path / "campaigns" / "mine.toml").write_text("")
+    assert lab("plan", "nonsense")[2].endswith("No such file or directory; there are campaigns/mine.toml\n")
+    assert lab("run", "mine")[2].endswith("No such file or directory: write campaigns/mine.toml\n")
+    checkout = Path(__file__).parents[2] / "campaigns"
+    assert lab("run", "quick")[2].endswith(f": write {checkout / 'quick.toml'}\n")
 
 
 def test_help_is_shown_as_it_is_asked_for(lab):

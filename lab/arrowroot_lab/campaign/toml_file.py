@@ -90,12 +90,27 @@ def _check_numbers(path: Path, value: Any) -> None:
         _check_numbers(path, inner)
 
 
+def _other_campaigns(path: Path) -> str:
+    """Return what to write for a campaign by its name alone, or which there are; "" if there are none."""
+    from pathlib import Path
+
+    # Those of a checkout are found from anywhere, those of others in the usual directory.
+    checkout = Path(__file__).parents[3] / "campaigns"
+    for directory in (path.parent, Path("campaigns"), checkout):
+        meant = directory / f"{path.stem}.toml"
+        if meant.is_file():
+            return f": write {meant}"
+    found = sorted(str(one) for one in Path("campaigns").glob("*.toml"))
+    return f"; there are {', '.join(found)}" if found else ""
+
+
 def _text(path: Path, what: str) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise CampaignError(path, None, "", f"it cannot be read: {error.strerror or error}") from None
+        hint = _other_campaigns(path) if what == "campaign" and isinstance(error, FileNotFoundError) else ""
+        raise CampaignError(path, None, "", f"it cannot be read: {error.strerror or error}{hint}") from None
     if len(content) > MAX_BYTES:
         raise CampaignError(path, None, "", f"a {what} has at most {MAX_BYTES >> 20} MiB; is this one?")
     try:

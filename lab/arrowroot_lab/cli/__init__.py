@@ -73,6 +73,8 @@ _MEANT = {
     "measure": "run",
 }
 _MEANT |= {"html": "publish", "pages": "publish", "merge": "import", "clean": "cache"}
+_MEANT |= dict.fromkeys(("plot", "draw", "report", "serve", "open"), "publish pages/")
+_MEANT |= {"resume": "run", "bench": "run", "status": "show --overview", "tune": "settings", "csv": "export"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
