@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
@@ -41,6 +42,7 @@ def takes(
         n_positional = code.co_argcount
         own = code.co_varnames[: n_positional + code.co_kwonlyargcount]
         known = frozenset((*own, *annotations))
+        by_name = [name for name in own[n_positional:] if name not in (function.__kwdefaults__ or {})]
         takes_any_number = bool(code.co_flags & _VARARGS)
         # Objects are made by the name of their class.
         name_of_call = function.__name__
@@ -57,6 +59,8 @@ def takes(
                 )
             if len(args) > n_positional and not takes_any_number:
                 _refuse_positions(name_of_call, own, n_positional, len(args))
+            if by_name and (args or given) and not given.keys() >= set(by_name):
+                _refuse_without(name_of_call, by_name, args[own[:1] == ("self",) :])
             return function(*args, **given)
 
         for name in ("__module__", "__name__", "__qualname__", "__annotations__"):
@@ -111,6 +115,24 @@ def _refuse_positions(call: str, own: tuple[str, ...], n_positional: int, n_give
     given = "1 value was" if n_more == 1 else f"{n_more} values were"
     raise InvalidRequestError(
         f"{call}() takes {names} by position, and {given} given: write {for_positions(call)}"
+    )
+
+
+def _refuse_without(call: str, names: Sequence[str], args: Sequence[object]) -> NoReturn:
+    from arrowroot._hints import for_missing
+
+    raise InvalidRequestError(f"{call}() needs {', '.join(names)} by name: write {for_missing(call, args)}")
+
+
+def refuse_swapped(call: str, output: object, other: object) -> None:
+    """Raise InvalidRequestError, with the line to write, for data or inputs where the output belongs."""
+    is_place = output is None or isinstance(output, str | bytes | os.PathLike)
+    if is_place or not isinstance(other, str | os.PathLike):
+        return
+    from arrowroot._hints import for_swapped
+
+    raise InvalidRequestError(
+        f"{call}() has its arguments in another order: write {for_swapped(call, os.fspath(other), output)}"
     )
 
 

@@ -451,10 +451,25 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
     return _native.nearest(name, list(names))
 
 
+def nearest_column(name: str, names: Iterable[str]) -> list[str]:
+    """Return what was meant by a column that there is not, the best first.
+
+    "Muon.pt" and "Events.MET_pt" are members, and columns behind their tree, as others write them.
+    """
+    known = list(names)
+    parts = name.replace("/", ".").split(".")
+    meant = next(
+        (one for one in ("_".join(parts), ".".join(parts[1:])) if one != name and one in known), None
+    )
+    return nearest(name, known) if meant is None else [meant]
+
+
 def nearest_columns(name: str, names: Iterable[str]) -> list[str]:
-    """Return what was meant by a column that there is not: all of a collection, as "Muon_*", or what looks like it."""
+    """Return what was meant by columns that there are not: all of a collection, as "Muon_*", or what looks like it."""
     known, of_collection = list(names), f"{name}_"
-    return [f"{name}_*"] if any(one.startswith(of_collection) for one in known) else nearest(name, known)
+    return (
+        [f"{name}_*"] if any(one.startswith(of_collection) for one in known) else nearest_column(name, known)
+    )
 
 
 def cancelled() -> ArrowrootError:
@@ -491,11 +506,25 @@ def no_attribute(of: object, name: str, hints: str | None = None) -> NoSuchAttri
 
         if not isinstance(of, str) and has_inside(of, name):
             hint = f": write tree[{name!r}]"
+        elif not isinstance(of, str) and (line := _of_columns(of, name)) is not None:
+            hint = f": write {line}"
         else:
             hint = for_attribute(hints or kind, name, dir(sys.modules[of] if isinstance(of, str) else of))
     error = NoSuchAttributeError(f"{what} has no attribute {name[:_END_OF_MESSAGE]!r}{hint}")
     error.name = name
     return error
+
+
+def _of_columns(of: object, name: str) -> str | None:
+    """Return what reads the columns of a collection, or a column of a scan; None if there is none of that name."""
+    try:
+        if hasattr(type(of), "matching") and of.matching(f"{name}_*"):  # type: ignore[attr-defined]
+            return f'tree.to_awkward("{name}_*", objects=True)'
+        if hasattr(type(of), "drain") and name in of.column_names:  # type: ignore[attr-defined]
+            return f"scan.to_awkward()[{name!r}]"
+    except ArrowrootError:
+        pass
+    return None
 
 
 def missing_library(library: str, purpose: str) -> MissingLibraryError:

@@ -14,7 +14,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
-from arrowroot._render import N_QUOTED, shown
+from arrowroot._render import shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -35,6 +35,7 @@ _DEFINE = 'tree.to_awkward(["sum"], define={"sum": "x + y"})'
 _NEW = 'with ar.create("new.root") as new: new["t"] = data'
 #: To add a table to a file.
 _ADD = 'ar.write("new.root:more", data); ar.merge("all.root", ["events.root", "new.root"])'
+_CHAIN_FILTERED = 'ar.scan(["a.root", "b.root"], tree="t", columns=["x"], filter="x > 1")'
 _CHAIN = 'ar.scan(["a.root", "b.root"], tree="t")'
 _PARQUET = 'pyarrow.parquet.write_table(tree.to_arrow(), "new.parquet")'
 _X = 'tree["x"]'
@@ -48,6 +49,12 @@ _REDUCED = {
     "StdDev": "std(ddof=1)",
 }
 _KEYS = "file.key_list(recursive=True, cycles=False)"
+_MATCHING = 'tree.column_names  # by a pattern: tree.scan("Muon_*").column_names'
+_DESCRIBED = 'tree.to_pandas(["x"]).describe()'
+_SORTED = 'tree.to_arrow().sort_by("x")'
+_UNIQUE = 'tree["n"].to_arrow().unique()  # how often: tree["n"].to_arrow().value_counts()'
+_FEWER = 'tree.to_arrow(["*", "!x"])'
+_FIT = "2 * hist.to_hist()  # the library hist computes"
 _ZIPPED = 'tree.to_awkward("Muon_*", objects=True)'
 _COLUMN = "column.to_numpy()  # or to_awkward, to_pandas, to_polars, to_arrow"
 
@@ -62,15 +69,23 @@ def _of_awkward(column: str, call: str) -> str:
 _OF_TREE = {
     "arrays array lazy AsNumpy Take values to_numpy_dict read": _READ,
     "pandas df to_df to_dataframe": 'tree.to_pandas(["x"])',
-    "keys branch_names allkeys iterkeys GetColumnNames GetListOfBranches GetListOfLeaves fields": "tree.column_names",
+    "keys branch_names allkeys iterkeys GetColumnNames GetListOfBranches GetListOfLeaves fields": _MATCHING,
     "typenames dtypes GetColumnType interpretation form": "tree.schema",
-    "show Print Describe describe info": "print(tree)",
+    "show Print Describe info": "print(tree)",
+    "describe Stats stats summary": _DESCRIBED,
     "head Scan Show Display take GetEntry": _HEAD,
     "tail": _TAIL,
     "iterate to_batches iter_batches itervalues": 'for batch in tree.scan(["x"], batch_size="100 MB"): print(batch)',
     "GetEntries GetEntriesFast Count count num_rows shape size nrows": _COUNT,
     "Draw Histo1D Histo2D Histo3D Profile1D hist histogram plot": _HISTOGRAM,
-    "Filter query where Cut select_rows": _FILTER,
+    "Filter filter query where Cut select_rows": _FILTER,
+    "sort sort_values sort_by order_by": _SORTED,
+    "unique value_counts nunique Unique": _UNIQUE,
+    "groupby group_by": 'tree.to_pandas(["x", "n"]).groupby("n")',
+    "drop exclude": _FEWER,
+    "rename": 'tree.to_pandas(["x"]).rename(columns={"x": "z"})',
+    "isna isnull dropna fillna notna": 'tree.to_arrow(["x"], filter="!is_null(x)")',
+    "sample": "tree.to_arrow(entries=np.sort(np.random.default_rng(1).choice(len(tree), 5, replace=False)))",
     "Report": 'len(tree.entries_where("x > 1"))',
     "Define Alias SetAlias Redefine assign with_columns eval": _DEFINE,
     "Range iloc loc slice": "tree.to_arrow(entries=slice(0, 5))",
@@ -82,6 +97,8 @@ _OF_TREE = {
     "Snapshot to_root to_file write CloneTree CopyTree": _WRITE,
     "to_parquet to_feather": _PARQUET,
     "to_csv": 'tree.to_pandas().to_csv("new.csv")',
+    "to_pickle to_json to_hdf to_excel": 'tree.to_pandas().to_pickle("new.pkl")',
+    "SetEntryList": "tree.to_arrow(entries=[1, 3])",
     "extend append fill Fill add": _NEW + "  # files are written as a whole",
     "SetBranchStatus SetBranchAddress Branch": 'tree.scan(["x", "y"])',
     "GetBranch GetLeaf GetColumn branch": 'tree["x"]',
@@ -90,7 +107,9 @@ _OF_TREE = {
     "to_dask dask": 'ar.dask.dataframe("events.root", tree="t")',
     "metadata": "print(tree)  # and tree.title, tree.aliases, tree.user_info",
     "BuildIndex": "tree.pick([(1, 1, 1)])  # by run, luminosity block and event",
-    "Foreach ForEach Process Loop MakeClass": 'for batch in tree.scan(["x"]): print(batch)',
+    "Foreach ForEach Process Loop MakeClass apply map pipe itertuples iterrows": (
+        'for batch in tree.scan(["x"]): print(batch)'
+    ),
     "num_baskets compressed_bytes uncompressed_bytes compression_ratio": (
         "tree.columns[0].stored_bytes  # and n_baskets, memory_bytes, compression_ratio, of each column"
     ),
@@ -106,7 +125,15 @@ _OF_SCAN = {
     "typenames dtypes": "scan.schema",
     "show Print": "print(scan)",
     "head take": "next(iter(scan))",
-    "filter Filter query where select": 'ar.scan("events.root", tree="t", columns=["x"], filter="x > 1")',
+    "filter Filter query where select Cut loc": _CHAIN_FILTERED,
+    "Define Alias assign with_columns eval": 'ar.scan(["a.root", "b.root"], tree="t", define={"sum": "x + y"})',
+    "Draw Histo1D Histo2D Profile1D plot histogram": 'scan.hist({"x": ar.Hist((100, 0, 10), x="x")})["x"]',
+    "Mean Sum Min Max StdDev mean sum min max std describe": "scan.to_pandas().describe()",
+    "sort sort_values sort_by": 'scan.to_arrow().sort_by("x")',
+    "unique value_counts": 'scan.to_arrow()["n"].unique()',
+    "groupby": 'scan.to_pandas().groupby("n")',
+    "map apply pipe foreach Foreach": "for batch in scan: print(batch)",
+    "to_csv": 'scan.to_pandas().to_csv("new.csv")',
     "to_dask dask": 'ar.dask.dataframe("events.root", tree="t")',
     "Range slice": "tree.scan(entries=slice(0, 5))",
     "num_rows count Count shape": "scan.drain().n_entries  # scan.num_entries are those that it looks at",
@@ -148,6 +175,7 @@ _OF_LISTS = {
 }
 _OF_FILE = {
     "Get GetObject get_object": 'file["t"]',
+    "histograms objects": '[file[key.path] for key in file.key_list() if key.class_name.startswith("TH")]',
     "classnames classname_of": "{key.path: key.class_name for key in file.key_list()}",
     "iterclassnames iterkeys iteritems itervalues": "for name in file.keys(): print(name)",
     "ls Ls Map show GetListOfKeys GetKeys": "print(file)",
@@ -162,7 +190,7 @@ _OF_FILE = {
     "IsZombie IsOpen": 'ar.open("events.root")  # says what is wrong',
 }
 _OF_NEW = {
-    "mktree newtree": 'new["t"] = data  # or new.tree("t", schema), to append to',
+    "mktree newtree add_tree": 'new["t"] = data  # or new.tree("t", schema), to append to',
     "mkrntuple": 'new.tree("t", layout="rntuple").append(data)',
     "mkdir makedirs cd": 'new.directory("plots")',
     "keys classnames": 'ar.open("new.root").keys()  # once it is closed',
@@ -188,7 +216,11 @@ _OF_HISTOGRAM = {
     "GetNbinsX nbins": "hist.axis(0).n_bins",
     "edges GetXaxis GetBinLowEdge GetBinCenter bins": "hist.axis(0).edges()  # and centers, widths",
     "Draw plot show Print": "print(hist.to_hist())  # or hist.to_hist().plot()",
-    "Scale Add Divide Multiply Rebin rebin Fit ProjectionX": "2 * hist.to_hist()  # the library hist computes",
+    "Scale Add Divide Multiply Rebin rebin Fit ProjectionX project density": _FIT,
+    "Fill fill": 'tree.scan().hist({"x": ar.Hist((100, 0, 10), x="x")})["x"]',
+    "all_members member": "hist.members",
+    "to_pandas": 'pd.DataFrame({"x": hist.axis(0).centers, "y": hist.values()})',
+    "SaveAs savefig": 'plt.stairs(*hist.to_numpy()); plt.savefig("h.png")',
     "to_pyroot Clone Write": 'new["h"] = hist',
     "GetName": "hist.name",
     "GetTitle": "hist.title",
@@ -210,21 +242,32 @@ _OF_MODULE = {
     "to_root save write_root from_pandas from_arrow": 'ar.write("new.root:t", data)',
     "list_trees ls": 'ar.open("events.root").trees',
     "concat": f"{_CHAIN}.to_arrow()",
+    "head show": 'print(ar.open("events.root")["t"].to_pandas(entries=slice(0, 5)))',
+    "draw hist histogram plot Histo1D": (
+        'ar.scan("events.root", tree="t").hist({"x": ar.Hist((100, 0, 10), x="x")})["x"]'
+    ),
+    "num_entries count": 'ar.open("events.root")["t"].num_entries',
+    "from_parquet read_parquet read_csv": 'ar.write("new.root:t", pyarrow.parquet.read_table("table.parquet"))',
+    "version": "ar.__version__",
+    "cp copy": 'ar.merge("new.root", ["events.root"])',
     "to_pandas to_numpy to_awkward to_polars to_arrow": 'ar.open("events.root")["t"].to_pandas(["x"])',
     "ZSTD ZLIB LZ4 LZMA": 'ar.write("new.root:t", data, compression="zstd:5")',
     "EnableImplicitMT": 'ar.scan("a.root", tree="t", n_threads=2)  # threads are used without being asked for',
     "TH1 TH1F TH1D TH2 TH2F TH2D": (
         'with ar.create("new.root") as new: new["h"] = np.histogram([1, 2, 2], bins=3)'
     ),
-    "config": "ar.configuration()",
+    "config configure options set_option settings": (
+        'ar.open("events.root", strategy="treecache")  # all that hold: ar.configuration()'
+    ),
     "exceptions errors": "ar.ArrowrootError  # the base of all",
 }
 
 #: Arguments of reading that others have. The first line counts whose argument a call has.
 _TO_READ = {
     "cut selection where query filters": 'filter="x > 1"',
+    "exclude drop": 'columns=["*", "!x"]',
     "entry_start start entrystart skiprows firstentry": "entries=slice(5, None)",
-    "entry_stop stop entrystop nrows n_rows nentries limit range": "entries=slice(0, 5)",
+    "entry_stop stop entrystop nrows n_rows nentries n limit range": "entries=slice(0, 5)",
     "step_size stepsize chunksize chunk_size": 'batch_size="100 MB"  # or batch_entries=100_000, of scan()',
     "step_size stepsize chunksize chunk_size ": 'target="256 MB"',
     "expressions branches branch usecols names keys": 'columns=["x", "y"]',
@@ -245,16 +288,22 @@ _TO_READ = {
 _OF_ENTRIES = {
     "start": "entry_start start entrystart skiprows firstentry",
     "stop": "entry_stop stop entrystop",
-    "number": "nrows n_rows nentries limit",
+    "number": "nrows n_rows nentries n limit",
 }
 #: Arguments of ``keys`` that others have.
 _TO_LIST = {
-    "recursive cycle cycles filter_name": _KEYS,
+    "recursive cycle cycles": _KEYS,
+    "filter_name": '[name for name in file.keys() if name.startswith("h")]',
     "filter_classname": '[key.path for key in file.key_list() if key.class_name == "TTree"]',
 }
 #: Arguments of writing that others have.
 TO_WRITE = {
-    "mode": _ADD + "  # files are written as a whole",
+    "mode append update": _ADD + "  # files are written as a whole",
+    "overwrite force recreate exist_ok replace": (
+        'ar.write("new.root:t", data)  # a file of this table alone is replaced'
+    ),
+    "rntuple ntuple": 'layout="rntuple"',
+    "num_workers workers nthreads threads": "n_threads=2",
     "tree treename name key": 'ar.write("new.root:t", data)',
     "compression_level level compression_algorithm": 'compression="zstd:5"',
     "autoflush autosave cluster_size row_group_size": "flush=100_000",
@@ -266,54 +315,13 @@ TO_WRITE = {
     "library": 'ar.write("new.root:t", data)',
     "index": 'new.tree("t", index=("run", "event")).append(data)',
 }
-
-#: What filters have instead of functions of ROOT and C++, beside those that differ in a prefix and in capitals alone.
-TO_CALL = {
-    "TMath::MaxElement": "Max$(v) > 1",
-    "TMath::MinElement": "Min$(v) > 1",
-    "Int_t long short static_cast<int>": "int(x) > 1",
-    "Float_t Double_t": "float(n) > 1",
-    "power": "x ** 2 > 1",
-    "isNaN": "!isnan(x)",
-    "strcmp": 'text == "a"',
-    "mod": "n % 2 == 0",
-    "avg average": "mean(v) > 1",
-    "ak.max np.max numpy.max": "Max$(v) > 1",
-    "ak.min np.min numpy.min": "Min$(v) > 1",
-    "Combinations ak.combinations ak.cartesian": "any(first(v) > 2 * second(v))",
-}
-#: And instead of methods of a column.
-TO_ASK = {
-    **{name: f"{name}({{}})" for name in ("any", "all", "sum", "count")},
-    "max": "Max$({})",
-    "min": "Min$({})",
-}
-#: Names before a dot or two colons that are of no column.
-_MODULES = ("np", "numpy", "ak", "awkward", "math", "cmath", "pc", "std", "TMath", "ROOT", "ROOT.VecOps")
-#: What they have instead of words that stand where an operator does.
-TO_JOIN = {
-    "AND": "x > 1 && n > 2",
-    "OR": "x > 1 || n > 2",
-    "IN": "isin(n, 1, 2, 3)",
-    "xor XOR": "(x > 1) != (n > 2)",
-    "is IS": "!is_null(x)",
-    "between BETWEEN": "x >= 1 && x <= 2",
-    "like LIKE": 'contains(text, "a")',
-}
-#: What they have instead of names that are no columns.
-TO_NAME = {
-    "LocalEntry$ tdfentry_ entry": "entries=slice(0, 5)  # or Entry$ < 5, with a condition on a column",
-    "None null nullptr": "is_null(x)",
-    "nan NaN": "!isnan(x)",
-}
-#: And instead of signs, which these patterns find where a filter cannot be understood.
-TO_SIGN = {
-    r"@\w+": 'x > 1  # a value of Python: filter=f"x > {cut}"',
-    r"<>": "x != 1",
-    r"\[\s*:[^]]*\]?": "len(v) > 1 && v[0] != v[1]",
-    r":": "n > 2 ? x > 1 : x > 3",
-    r"->": "muon.pt > 1",
-    r";": "x > 1 && n > 2",
+#: Arguments of histograms to be filled that others have.
+_TO_FILL = {
+    "bins nbins range low high xmin xmax edges axis": 'ar.Hist((100, 0, 10), x="x")',
+    "weights": 'weight="x"',
+    "filter selection query": 'where="x > 1"',
+    "expression column columns var": 'x="x"',
+    "name title label": 'tree.scan().hist({"h": ar.Hist((100, 0, 10), x="x")})  # with its name before it',
 }
 
 #: The kind of a column of lists, beside the names of classes.
@@ -347,11 +355,18 @@ _BY_POSITION = {
     "key_list": _KEYS,
     "Layout": 'ar.Layout("rntuple", compression="zstd:5")',
     "EventList": 'ar.EventList([(1, 1, 1)], missing="warn")',
+    "Hist": 'ar.Hist((100, 0, 10), x="x")',
+    "skim": 'ar.skim(["a.root", "b.root"], "skim.root", "t", filter="x > 1")',
+    "scan": 'ar.scan(["a.root", "b.root"], "t", ["x"], filter="x > 1")',
     "add_friend": 'tree.add_friend(other, "other", index="event")',
 }
 _TO_SELECT = f"{_FILTER}  # all but columns by name"
 #: The arguments of calls that do not read.
-_ARGUMENTS = {**dict.fromkeys(("create", "write", "tree", "Layout"), TO_WRITE), "keys": _TO_LIST}
+_ARGUMENTS = {
+    **dict.fromkeys(("create", "write", "tree", "Layout"), TO_WRITE),
+    "keys": _TO_LIST,
+    "Hist": _TO_FILL,
+}
 #: What gives objects of classes that nobody else makes.
 _MAKING = {
     "File": 'ar.open("events.root")',
@@ -380,8 +395,6 @@ _TYPES = {
 }
 #: Shorter names are like too many others.
 _MIN_LENGTH = 3
-#: So many letters before and behind a sign may belong to what stands there.
-_N_AROUND = 100
 
 
 def lines_of(table: Mapping[str, str], name: str) -> list[str]:
@@ -422,7 +435,13 @@ def for_argument(
     if call == "append":
         return f": write {_BY_POSITION[call]}"
     table = _ARGUMENTS.get(call, _TO_READ)
+    if name == "mode" and str(given[name]).lower() in ("w", "wb", "recreate", "create", "new"):
+        name = "overwrite"
+    if name == "overwrite" and call == "create":
+        return f": write {_NEW}"
     lines = lines_of(table, name)
+    if lines and lines[0] == _BY_POSITION["Hist"]:
+        lines[0] = _axis_line(given) or lines[0]
     if table is _TO_READ and lines:
         lines[0] = _with_values(lines[0], name, given)
     given = {line: re.match(r"(\w+)=(?!=)", line) for line in lines}
@@ -447,11 +466,23 @@ def _with_values(line: str, name: str, given: Mapping[str, Any]) -> str:
         return f"{argument}={shown(value)}"
     if argument == "columns" and isinstance(value, str):
         value = [value]
+    if name in ("exclude", "drop") and isinstance(value, list):
+        value = ["*", *(f"!{one}" for one in value)]
     is_kept = (argument == "filter" and isinstance(value, str)) or (
         argument == "columns" and isinstance(value, list) and all(isinstance(one, str) for one in value)
     )
     # Long values are shown cut.
     return f"{argument}={value!r}" if is_kept and shown(value) == repr(value) else line
+
+
+def _axis_line(given: Mapping[str, Any]) -> str | None:
+    """Return the histogram of a call that gave bins and their ends as NumPy takes them; None for others."""
+    n_bins, ends, x = given.get("bins"), given.get("range"), given.get("x", "x")
+    if not (
+        isinstance(n_bins, int) and isinstance(x, str) and isinstance(ends, tuple | list) and len(ends) == 2
+    ):
+        return None
+    return for_missing("Hist", [(n_bins, *ends), x])
 
 
 def _entries_line(given: Mapping[str, Any]) -> str | None:
@@ -478,6 +509,27 @@ def for_positions(call: str) -> str:
     return _BY_POSITION.get(call, _TO_SELECT)
 
 
+def for_missing(call: str, args: Sequence[object]) -> str:
+    """Return what to write for a call without an argument that is given by name; ``args``: those by position."""
+    if call != "Hist":
+        return for_positions(call)
+    texts = [one for one in args if isinstance(one, str)]
+    axes = [one for one in args if not isinstance(one, str)]
+    if len(axes) == 3 and all(isinstance(one, int | float) for one in axes):
+        axes = [tuple(axes)]  # as ROOT and hist take them
+    return f"ar.Hist({shown(axes[0]) if axes else '(100, 0, 10)'}, x={(texts or ['x'])[0]!r})"
+
+
+def for_swapped(call: str, output: str, other: object) -> str:
+    """Return a call that writes, with its arguments in their order; ``other``: the data, or the inputs."""
+    if call == "write":
+        named = output if re.search(r"\.root:.", output) else f"{output}:Events"
+        return f"ar.write({named!r}, data)"
+    inputs = list(other) if isinstance(other, list | tuple) else other
+    each = (shown(inputs), repr(output)) if call == "skim" else (repr(output), shown(inputs))
+    return f"ar.{call}({', '.join(each)})"
+
+
 def for_making(kind: str) -> str:
     """Return what gives an object of a class that people do not make themselves."""
     return _MAKING[kind]
@@ -496,32 +548,6 @@ def for_type(name: object) -> str:
     )
 
 
-def for_function(name: str, functions: Iterable[str]) -> str:
-    """Return what to write in a filter instead of a function that there is not."""
-    line = line_of(TO_CALL, name)
-    owner, _, bare = name.replace("::", ".").rpartition(".")
-    if line is None and owner and owner not in _MODULES:
-        line = TO_ASK.get(bare, "").format(owner) or None
-    if line is None and bare.lower() != name and bare.lower() in functions:
-        line = f"{bare.lower()}(x)"
-    if line is not None:
-        return f": write {line}"
-    first = list(functions)
-    return near(name, first) or (
-        f"; there are {', '.join(first[:N_QUOTED])} and {len(first) - N_QUOTED} more: docs/guide.md has them"
-    )
-
-
-def for_name(name: str) -> str | None:
-    """Return what to write instead of a name in a filter that is no column; None if nobody knows what was meant."""
-    return line_of(TO_NAME, name)
-
-
-def for_word(word: str) -> str | None:
-    """Return what to write in a filter instead of a word between operands; None if nobody knows what was meant."""
-    return line_of(TO_JOIN, word)
-
-
 def for_column(text: str, known: Collection[str]) -> str:
     """Return what to write instead of a text that names no column, but several or a pattern; else ""."""
     if pattern := re.fullmatch(r"(?s)/(.+)/[a-z]*", text):
@@ -532,19 +558,7 @@ def for_column(text: str, known: Collection[str]) -> str:
     return ""
 
 
-def for_sign(text: str, index: int) -> tuple[str, str] | None:
-    """Return what stands around an index that a filter cannot have there, and what to write instead."""
-    # Only what is near is looked at: some patterns take the square of a text's length.
-    first = max(0, index - _N_AROUND)
-    near_by = text[first : index + _N_AROUND]
-    for pattern, line in TO_SIGN.items():
-        for found in re.finditer(pattern, near_by):
-            if found.start() <= index - first <= found.end() - 1:
-                return found[0], line
-    return None
-
-
 def lines() -> list[str]:
     """Return all lines, each once."""
-    tables = [*_ATTRIBUTES.values(), _TO_READ, TO_WRITE, _TO_LIST, _BY_POSITION, _MAKING]
+    tables = [*_ATTRIBUTES.values(), _TO_READ, TO_WRITE, _TO_LIST, _TO_FILL, _BY_POSITION, _MAKING]
     return list(dict.fromkeys([*(line for table in tables for line in table.values()), _TO_SELECT]))

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import arrowroot as ar
-from arrowroot import _hints
+from arrowroot import _filter_hints, _hints
 from tests.recorded import session
 
 #: An argument to write, and what stands for a call.
@@ -101,6 +101,11 @@ def test_every_line_runs(line: str, names: dict[str, Any]) -> None:
         import pyarrow.parquet
 
         names["pyarrow"] = pyarrow
+        pyarrow.parquet.write_table(pa.table({"x": [1]}), "table.parquet")
+    if "pd." in line:
+        names["pd"] = pytest.importorskip("pandas")
+    if "plt." in line:
+        names["plt"] = pytest.importorskip("matplotlib.pyplot")
     if "ak." in line:
         names["ak"] = pytest.importorskip("awkward")
     if _ARGUMENT.match(line):
@@ -108,6 +113,8 @@ def test_every_line_runs(line: str, names: dict[str, Any]) -> None:
         line = line.partition("#")[0]
         others = {"tree": 'ar.scan("events.root", ', "target": 'ar.partitions("events.root:t", '}
         of_tree = others.get(line.partition("=")[0], "tree.scan(")
+        if line in _hints._TO_FILL.values():
+            of_tree = "ar.Hist((100, 0, 10), " + ('x="x", ' if line[:2] != "x=" else "")
         line = f'ar.write("new.root:t", data, {line})' if is_of_writing else f"{of_tree}{line})"
     if 'ar.open("new.root")' in line:
         ar.write("new.root:t", names["data"])
@@ -312,7 +319,18 @@ def test_what_people_type_is_answered(names: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", {**_hints.TO_CALL, **_hints.TO_NAME, **_hints.TO_SIGN, **_hints.TO_JOIN}.values()
+    "line",
+    [
+        line
+        for table in (
+            _filter_hints.TO_CALL,
+            _filter_hints.TO_NAME,
+            _filter_hints.TO_SIGN,
+            _filter_hints.TO_JOIN,
+        )
+        for line in table.values()
+        if "{0}" not in line
+    ],
 )
 def test_every_line_of_filters_runs(line: str, names: dict[str, Any]) -> None:
     condition = line.partition("  #")[0]
@@ -321,6 +339,54 @@ def test_every_line_of_filters_runs(line: str, names: dict[str, Any]) -> None:
         eval(f"tree.to_arrow({condition})", {"tree": tree})  # noqa: S307 - of this package
     else:
         tree.to_arrow("x", filter=f"({condition}) || x > 0")
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("v[:, 0]", [one[0] if one else None for one in LISTS]),
+        ("v[..., 1]", [one[1] if len(one) > 1 else None for one in LISTS]),
+        ("v[:, -1]", [one[-1] if one else None for one in LISTS]),
+        ("v[:, :1]", [one[:1] for one in LISTS]),
+        ("v[0:2]", [one[:2] for one in LISTS]),
+        ("v[:, -1:]", [one[-1:] for one in LISTS]),
+        ("v[1:]", [one[1:] for one in LISTS]),
+        ("v[..., 1:2]", [one[1:2] for one in LISTS]),
+        ("v.mean()", None),
+        ("n.isin([1, 2])", [n in (1, 2) for n in range(10)]),
+        ("n.between(1, 2)", [1 <= n <= 2 for n in range(10)]),
+    ],
+)
+def test_slices_and_methods_are_answered_by_what_gives_the_same(
+    typed: str, expected: list[Any] | None, names: dict[str, Any]
+) -> None:
+    line = line_for(f"tree.to_arrow({typed!r})", names).partition("\n")[0]
+    found = names["tree"].to_arrow(line).column(0).to_pylist()
+    if expected is not None:
+        assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ([("n", ">", 7)], [8, 9]),
+        (("n", "=", 7), [7]),
+        ([("n", ">=", 7), ("x", "!=", 8.0)], [7, 9]),
+        ([[("n", "<", 1)], [("n", "in", [3, 4]), ("x", ">", 3)]], [0, 4]),
+        ([("n", "not in", (0, 1, 2, 3, 4, 5, 6))], [7, 8, 9]),
+    ],
+)
+def test_conditions_of_parquet_are_answered_by_their_text(
+    typed: Any, expected: list[int], names: dict[str, Any]
+) -> None:
+    line = line_for(f"tree.to_arrow('n', filter={typed!r})", names)
+    assert eval(f"tree.to_arrow('n', {line})", names)["n"].to_pylist() == expected  # noqa: S307 - of this package
+
+
+@pytest.mark.parametrize("typed", [[("n", ">", 7), 3], [[[("n", ">", 7)]]], ("n", "like", "a"), [("n", ">")]])
+def test_what_is_no_condition_of_parquet_is_not_taken_for_one(typed: Any, names: dict[str, Any]) -> None:
+    with pytest.raises(ar.InvalidRequestError, match="expected text or an expression"):
+        names["tree"].to_arrow("n", filter=typed)
 
 
 def test_no_line_is_one_that_the_call_refuses() -> None:

@@ -219,3 +219,12 @@ def test_no_error_echoes_what_it_was_given(sample, tmp_path, monkeypatch, huge):
         assert "Exceeds the limit" not in str(error)
         assert len(str(error)) < 2000, (str(error)[:300], len(str(error)))
     assert n_raised > len(calls) // 2
+
+
+def test_a_url_is_no_pattern_and_says_so() -> None:
+    for call in (ar.open, lambda url, **options: ar.scan(url, "t", **options)):
+        with pytest.raises(ar.StorageError, match="so a URL is no pattern: name each file"):
+            call("http://127.0.0.1:1/*.root", retries=0)
+        with pytest.raises(ar.StorageError) as raised:
+            call("http://127.0.0.1:1/a.root", retries=0)
+        assert "pattern" not in str(raised.value)

@@ -138,7 +138,7 @@ class _Parser:
         if token.kind == "operator":
             self._cutter.refuse_sign(token.place)
         if token.kind == "name":
-            from arrowroot._hints import for_word
+            from arrowroot._filter_hints import for_word
 
             line = for_word(token.text)
             if line is not None:
@@ -430,7 +430,7 @@ class _Parser:
                 CONSTANTS[name.text], Place(name.place.start, self._tokens[self._next - 1].place.end)
             )
         if function is None:
-            from arrowroot._hints import for_function
+            from arrowroot._filter_hints import for_function
 
             self._fail(f"there is no function {name.text!r}{for_function(name.text, FUNCTIONS)}", name.place)
         arguments = self._arguments(")")

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._arrow.convert import empty_batch
-from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, nearest, pointed_at
+from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, nearest_column, pointed_at
 from arrowroot._expressions import grammar
 from arrowroot._expressions.functions import COMPARISONS, ENTRY_NAMES, NEVER_NULL
 from arrowroot._expressions.nodes import (
@@ -222,14 +222,14 @@ class Expression:
             *scope.definitions,
             *(path for path, branch in scope.branches.items() if not branch.is_group),
         ]
-        close = nearest(name.name, [other for other in (*known, *scope.by_name) if "`" not in other])
+        close = nearest_column(name.name, [other for other in (*known, *scope.by_name) if "`" not in other])
         what = f"{scope.where}: {self.what}: no branch {name.name!r}"
         if name.name == SAMPLE:
             what += (
                 "; files have one where samples are scanned by their names: "
                 'ar.scan({"tt": {"files": ["tt/*.root"]}}, ...)'
             )
-        from arrowroot._hints import for_name
+        from arrowroot._filter_hints import for_name
 
         line = for_name(name.name)
         if line is not None:
@@ -322,8 +322,11 @@ class Scope:
     def define(self, given: object) -> None:
         """Add the columns that a user defined. Raises: InvalidRequestError, FilterError, NoSuchColumnError."""
         if not hasattr(given, "items"):
+            name, equals, text = given.partition("=") if isinstance(given, str) else ("", "", "")
+            meant = {name.strip(): text.strip()}
+            line = f": write define={meant!r}" if equals else ""
             raise InvalidRequestError(
-                f'define: expected expressions by names, {{"m": "sqrt(E**2 - p**2)"}}, got {shown(given)}'
+                f'define: expected expressions by names, {{"m": "sqrt(E**2 - p**2)"}}, got {shown(given)}{line}'
             )
         for name, text in given.items():
             if not isinstance(name, str) or not name.isidentifier() or not is_name(name):
@@ -331,6 +334,7 @@ class Scope:
             if not isinstance(text, str):
                 raise InvalidRequestError(
                     f"define: {name}: expected an expression in text, got {shown(text)}"
+                    f': write {{{name!r}: "2*x"}}'
                 )
             # It stands for the column from here on; in its own text that name is the column as it is read.
             is_of_its_own = name in self.branches and not self.branches[name].is_group

@@ -103,7 +103,7 @@ class Cutter:
 
     def refuse_sign(self, place: Place) -> None:
         """Raise FilterError with what to write if something of another language stands at a place."""
-        from arrowroot._hints import for_sign
+        from arrowroot._filter_hints import for_sign
 
         known = for_sign(self._text, place.start)
         if known is not None:

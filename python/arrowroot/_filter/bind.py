@@ -6,7 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from arrowroot._arrow.convert import empty_batch
-from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, nearest, warn_of_draw
+from arrowroot._errors import (
+    FilterError,
+    InvalidRequestError,
+    NoSuchColumnError,
+    nearest_column,
+    warn_of_draw,
+)
 from arrowroot._expressions.scope import Expression
 from arrowroot._render import shown
 
@@ -24,6 +30,11 @@ if TYPE_CHECKING:
     Mask: TypeAlias = npt.NDArray[np.bool_]
     #: What users may give.
     FilterLike: TypeAlias = str | pc.Expression | None
+
+
+#: The operators of tuples of Parquet, a column, an operator and a value, and ours.
+_SIGNS = {**{sign: sign for sign in ("==", "!=", "<", ">", "<=", ">=")}, "=": "=="}
+_N_OF_CONDITION = 3
 
 
 class Filter(Protocol):
@@ -57,6 +68,8 @@ def bind(given: object, scope: Scope) -> Filter:
     if isinstance(given, pc.Expression):
         return ArrowFilter(given, scope)
     hint = 'write filter="x > 1"'
+    if (text := _of_tuples(given)) is not None:
+        raise InvalidRequestError(f"filter: expected text, got tuples as of Parquet: write filter={text!r}")
     if isinstance(given, list | tuple) and given and all(isinstance(one, str) for one in given):
         hint = f"write filter={' && '.join(f'({one})' for one in given)!r}"
     elif hasattr(given, "__len__") and not isinstance(given, bytes):
@@ -64,6 +77,34 @@ def bind(given: object, scope: Scope) -> Filter:
     raise InvalidRequestError(
         f"filter: expected text or an expression of pyarrow.compute, got {shown(given)}: {hint}"
     )
+
+
+def _of_tuples(given: object, depth: int = 2) -> str | None:
+    """Return the text of (column, operator, value), a list of these, or of lists, as pyarrow.parquet takes them.
+
+    All of a list hold, and any of the lists. None: it is something else. depth: so many lists may be in each other.
+    """
+    if (
+        isinstance(given, tuple)
+        and len(given) == _N_OF_CONDITION
+        and all(isinstance(one, str) for one in given[:2])
+    ):
+        name, sign, value = given
+        if sign in ("in", "not in") and isinstance(value, list | tuple | set) and value:
+            return f"{'!' * (sign == 'not in')}isin({', '.join([name, *map(_literal, value)])})"
+        return f"{name} {_SIGNS[sign]} {_literal(value)}" if sign in _SIGNS else None
+    if not isinstance(given, list) or not given or depth == 0:
+        return None
+    each = [_of_tuples(one, depth - 1) for one in given]
+    if len(each) == 1 or None in each:
+        return each[0] if len(each) == 1 else None
+    return (" || " if isinstance(given[0], list) else " && ").join(f"({one})" for one in each)
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    return shown(value).lower() if isinstance(value, bool) else shown(value)
 
 
 class TextFilter:
@@ -217,7 +258,7 @@ class ArrowFilter:
                 name = missing[1]
                 what = f"{self._where}: filter: no branch {name!r}"
                 names = [known for known in table.column_names if known != "\0"]
-                raise NoSuchColumnError(what, name, nearest(name, names), known=names) from None
+                raise NoSuchColumnError(what, name, nearest_column(name, names), known=names) from None
             raise FilterError(f"{self._where}: {self.text}: {message[:500]}", "", 0, 0) from None
         if not pa.types.is_boolean(mask.type):
             raise FilterError(f"{self.text}: gives values of type {mask.type}, not truth values", "", 0, 0)

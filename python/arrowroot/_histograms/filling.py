@@ -10,7 +10,7 @@ import numpy as np
 
 from arrowroot._errors import InvalidRequestError
 from arrowroot._expressions.lists import Items, Problem, aligned, chosen_entries, of_arrow, truth
-from arrowroot._histograms.wanted import N_SUMS, Hist
+from arrowroot._histograms.wanted import N_SUMS, Hist, is_condition
 from arrowroot._render import shown
 from arrowroot._select.cuts import Cut
 
@@ -57,9 +57,9 @@ class Filling:
             )
         for name, one in wanted.items():
             if one.cut is not None and one.cut not in cuts:
-                raise InvalidRequestError(
-                    f"hist: {name}: there is no cut {one.cut!r}; there are {', '.join(map(repr, cuts)) or 'none'}"
-                )
+                there_are = f"; there are {', '.join(map(repr, cuts)) or 'none'}"
+                hint = f": write where={one.cut!r} for a condition" if is_condition(one.cut) else there_are
+                raise InvalidRequestError(f"hist: {name}: there is no cut {one.cut!r}{hint}")
         self._wanted = wanted
         #: What is filled of the same values, by their expressions and the cut: histograms and their variations.
         self._fills: dict[tuple[_Expressions, str | None], list[tuple[str, list[str]]]] = {}

@@ -6,6 +6,7 @@ import itertools
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from arrowroot._arguments import takes
 from arrowroot._errors import FilterError, InvalidRequestError, missing_library
 from arrowroot._expressions.tokens import Cutter
 from arrowroot._objects.profile import fill_means
@@ -39,6 +40,7 @@ class Hist:
         Hist((20, 0, 100), x='Muon_pt', weight='0.5*MET_pt')
     """
 
+    @takes()
     def __init__(
         self,
         *axes: Any,

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from arrowroot import _native
-from arrowroot._arguments import takes
+from arrowroot._arguments import refuse_swapped, takes
 from arrowroot._errors import ArrowrootError, InvalidRequestError, of_all
 from arrowroot._merging.inputs import listed, opened, openings, refuse_output
 from arrowroot._merging.outputs import MergedFile, SameColumns, path_of_part
@@ -149,6 +149,7 @@ def merge(
         >>> [(one.path, one.num_entries) for one in report.objects]
         [('Events', 200), ('plots/h_met', None)]
     """
+    refuse_swapped("merge", output, inputs)
     settings = (
         columns,
         checked_rules(rules),

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from arrowroot._errors import CorruptFileError, InvalidRequestError, UnsupportedError, missing_library
+from arrowroot._errors import (
+    CorruptFileError,
+    InvalidRequestError,
+    NotFoundError,
+    UnsupportedError,
+    WrongTypeError,
+    missing_library,
+)
 from arrowroot._objects.axis import Axis
 from arrowroot._objects.boost_axes import boost_axis
 from arrowroot._objects.limits import good_limits
@@ -390,6 +397,21 @@ class Histogram(WithContent, Named):
         if squares is not None:
             squares = squares + np.bincount(bins, weights**2, len(contents))
         return contents, squares
+
+    def _computed(self, *_: object) -> NoReturn:
+        """Raise WrongTypeError: what computes with histograms is the library hist."""
+        raise WrongTypeError(
+            "histograms are added and scaled by the library hist: write hist.to_hist() + hist.to_hist(), or "
+            "2 * hist.to_hist()"
+        )
+
+    __add__ = __radd__ = __sub__ = __mul__ = __rmul__ = __truediv__ = _computed
+
+    def _no_key(self, name: object) -> NotFoundError:
+        found = super()._no_key(name)
+        if not isinstance(name, str):
+            found.args = (f"{found}: write hist.values()[{shown(name)}] for bins, hist.members for members",)
+        return found
 
     def summary(self) -> str:
         """Return axes and entries on one line."""

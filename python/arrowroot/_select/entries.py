@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -74,9 +75,21 @@ def normalise(entries: Entries, num_entries: int) -> EntrySet:
     if isinstance(entries, int | str | bytes | dict | set | frozenset):
         raise InvalidRequestError(
             f"entries: expected a slice, a range, entry numbers or a mask, got {shown(entries)}"
-            + (f"; for one entry write [{shown(entries)}]" if isinstance(entries, int) else "")
+            + _meant(entries)
         )
     return _from_list(entries, num_entries)
+
+
+def _meant(entries: object) -> str:
+    """Return what to write for one number, and for a range in text; "" for others."""
+    if isinstance(entries, int):
+        return f": write [{shown(entries)}] for one entry, slice(0, {shown(entries)}) for so many"
+    found = (
+        re.fullmatch(r"\s*(-?\d{1,18})?\s*:\s*(-?\d{1,18})?\s*", entries)
+        if isinstance(entries, str)
+        else None
+    )
+    return f": write slice({', '.join(one or 'None' for one in found.groups())})" if found else ""
 
 
 def _are_two_numbers(entries: tuple[Any, ...]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arrowroot._arguments import explain, takes
+from arrowroot._arguments import explain, refuse_swapped, takes
 from arrowroot._errors import UnsupportedError, of_all
 from arrowroot._layout.layout import OF_LAYOUT
 from arrowroot._layout.settings import BUFFERS
@@ -139,6 +139,7 @@ def skim(
         >>> [(cut.name, cut.num_entries) for cut in made.cuts]
         [('all', 200), ('high', 118)]
     """
+    refuse_swapped("skim", output, inputs)
     given = {
         "output": output,
         "tree": tree,

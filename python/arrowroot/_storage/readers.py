@@ -56,7 +56,16 @@ class Opening(NamedTuple):
         """Open the file. Raises: as :func:`open_native`."""
         if self.reader is not None:
             return _native.open_reader(self.reader, self.settings)
-        return open_native(self.urls, self.settings)
+        try:
+            return open_native(self.urls, self.settings)
+        except StorageError as error:
+            pattern = next((url for url in self.urls if "://" in url and "*" in url.partition("?")[0]), None)
+            if pattern is not None:
+                error.args = (
+                    f"{error}; stores list nothing, so a URL is no pattern: name each file",
+                    *error.args[1:],
+                )
+            raise
 
 
 def open_native(urls: Sequence[str], options: Sequence[tuple[str, str, str]]) -> _native.File:

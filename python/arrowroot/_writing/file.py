@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
-from arrowroot._arguments import explain, not_made, takes
+from arrowroot._arguments import explain, not_made, refuse_swapped, takes
 from arrowroot._cost.stalls import THRESHOLD_NS, parse_threshold
 from arrowroot._cost.stalls import of_native as stalls_of_native
 from arrowroot._cost.writing import WritingCost
@@ -524,6 +524,7 @@ def write(
         >>> ar.write("new.root:Events", {"x": np.arange(3.0)}, compression="zstd:5")
         >>> ar.write("new.root:Events", tree.scan(["run", "MET_pt"]), layout="rntuple")
     """
+    refuse_swapped("write", path, data)
     refuse_object(path, data)
     file, name = path_and_name(path)
     check_nothing_is_lost(file, name)

@@ -1,0 +1,122 @@
+"""The lines to write in filters, and other expressions, for what people from ROOT, NumPy and Awkward Array type.
+
+Each runs as it stands, on the columns ``x``, ``n``, ``v`` (a list), ``text`` and ``muon`` (a record). Nothing here is
+imported before something is not understood.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from arrowroot._hints import line_of, near
+from arrowroot._render import N_QUOTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: What filters have instead of functions of ROOT and C++, beside those that differ in a prefix and in capitals alone.
+TO_CALL = {
+    "TMath::MaxElement": "Max$(v) > 1",
+    "TMath::MinElement": "Min$(v) > 1",
+    "Int_t long short static_cast<int>": "int(x) > 1",
+    "Float_t Double_t": "float(n) > 1",
+    "power": "x ** 2 > 1",
+    "isNaN": "!isnan(x)",
+    "strcmp": 'text == "a"',
+    "mod": "n % 2 == 0",
+    "avg average": "mean(v) > 1",
+    "ak.num ak.count_nonzero np.size": "len(v) > 1",
+    "ak.firsts": "v[0] > 1",
+    "np.where numpy.where ak.where if_else ifelse iif": "where(n > 2, x, 1) > 1",
+    "col pl.col F.col field pc.field": "n > 1",
+    "ak.max np.max numpy.max": "Max$(v) > 1",
+    "ak.min np.min numpy.min": "Min$(v) > 1",
+    "Combinations ak.combinations ak.cartesian": "any(first(v) > 2 * second(v))",
+}
+#: And instead of methods of a column.
+TO_ASK = {
+    **{name: f"{name}({{}})" for name in ("any", "all", "sum", "count")},
+    "isin": "isin({}, 1, 2)",
+    "between": "{0} >= 1 && {0} <= 2",
+    "isna isnull": "is_null({})",
+    "notna notnull": "!is_null({})",
+    "contains": 'contains({}, "a")',
+    "max": "Max$({})",
+    "min": "Min$({})",
+}
+#: Names before a dot or two colons that are of no column.
+_MODULES = ("np", "numpy", "ak", "awkward", "math", "cmath", "pc", "std", "TMath", "ROOT", "ROOT.VecOps")
+#: What they have instead of words that stand where an operator does.
+TO_JOIN = {
+    "AND": "x > 1 && n > 2",
+    "OR": "x > 1 || n > 2",
+    "IN": "isin(n, 1, 2, 3)",
+    "xor XOR": "(x > 1) != (n > 2)",
+    "is IS": "!is_null(x)",
+    "between BETWEEN": "x >= 1 && x <= 2",
+    "like LIKE": 'contains(text, "a")',
+}
+#: What they have instead of names that are no columns.
+TO_NAME = {
+    "LocalEntry$ tdfentry_ entry": "entries=slice(0, 5)  # or Entry$ < 5, with a condition on a column",
+    "None null nullptr": "is_null(x)",
+    "nan NaN": "!isnan(x)",
+}
+#: And instead of signs, which these patterns find where a filter cannot be understood.
+TO_SIGN = {
+    r"@\w+": 'x > 1  # a value of Python: filter=f"x > {cut}"',
+    r"<>": "x != 1",
+    # The slices of NumPy and Awkward Array, with what they are of.
+    r"([\w.]+)\[\s*(?::|\.\.\.)\s*,\s*(-?\d+)\s*\]": "{0}[{1}]",
+    r"([\w.]+)\[(?:\s*(?::|\.\.\.)\s*,)?\s*0?\s*:\s*(\d+)\s*\]": "take({0}, {1})",
+    r"([\w.]+)\[(?:\s*(?::|\.\.\.)\s*,)?\s*(-\d+)\s*:\s*\]": "take({0}, {1})",
+    r"([\w.]+)\[(?:\s*(?::|\.\.\.)\s*,)?\s*(\d+)\s*:\s*\]": "{0}[Iteration$ >= {1}]",
+    r"([\w.]+)\[(?:\s*(?::|\.\.\.)\s*,)?\s*(\d+)\s*:\s*(\d+)\s*\]": "{0}[Iteration$ >= {1} && Iteration$ < {2}]",
+    r"([\w.]+)\[[^],]*:[^],]*\]?": "take({0}, 2)",
+    r":": "n > 2 ? x > 1 : x > 3",
+    r"->": "muon.pt > 1",
+    r";": "x > 1 && n > 2",
+}
+#: So many letters before and behind a sign may belong to what stands there.
+_N_AROUND = 100
+
+
+def for_function(name: str, functions: Iterable[str]) -> str:
+    """Return what to write in a filter instead of a function that there is not."""
+    line = line_of(TO_CALL, name)
+    owner, _, bare = name.replace("::", ".").rpartition(".")
+    if line is None and owner and owner not in _MODULES:
+        column = owner.removesuffix(".str")
+        called = f"{bare.lower()}({{}})" if bare.lower() in functions else ""
+        line = (line_of(TO_ASK, bare) or called).format(column) or None
+    if line is None and bare.lower() != name and bare.lower() in functions:
+        line = f"{bare.lower()}(x)"
+    if line is not None:
+        return f": write {line}"
+    first = list(functions)
+    return near(name, first) or (
+        f"; there are {', '.join(first[:N_QUOTED])} and {len(first) - N_QUOTED} more: docs/guide.md has them"
+    )
+
+
+def for_name(name: str) -> str | None:
+    """Return what to write instead of a name in a filter that is no column; None if nobody knows what was meant."""
+    return line_of(TO_NAME, name)
+
+
+def for_word(word: str) -> str | None:
+    """Return what to write in a filter instead of a word between operands; None if nobody knows what was meant."""
+    return line_of(TO_JOIN, word)
+
+
+def for_sign(text: str, index: int) -> tuple[str, str] | None:
+    """Return what stands around an index that a filter cannot have there, and what to write instead."""
+    # Only what is near is looked at: some patterns take the square of a text's length.
+    first = max(0, index - _N_AROUND)
+    near_by = text[first : index + _N_AROUND]
+    for pattern, line in TO_SIGN.items():
+        for found in re.finditer(pattern, near_by):
+            if found.start() <= index - first <= found.end() - 1:
+                return found[0], line.format(*found.groups()) if found.groups() else line
+    return None
