@@ -454,14 +454,16 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
 def nearest_column(name: str, names: Iterable[str]) -> list[str]:
     """Return what was meant by a column that there is not, the best first.
 
-    "Muon.pt" and "Events.MET_pt" are members, and columns behind their tree, as others write them.
+    "Muon.pt" and "Events.MET_pt" are members, and columns behind their tree, as others write them; of a collection the
+    first members are.
     """
-    known = list(names)
+    known = list(dict.fromkeys(names))
     parts = name.replace("/", ".").split(".")
-    meant = next(
-        (one for one in ("_".join(parts), ".".join(parts[1:])) if one != name and one in known), None
-    )
-    return nearest(name, known) if meant is None else [meant]
+    for meant in ("_".join(parts), ".".join(parts[1:])):
+        if meant != name and meant in known:
+            return [meant]
+    members = [one for one in known if one.startswith(f"{name}_")]
+    return members[:3] or nearest(name, known)
 
 
 def nearest_columns(name: str, names: Iterable[str]) -> list[str]:

@@ -117,8 +117,8 @@ def test_the_command_tells_bad_inputs_by_its_exit_code(tmp_path):
     ("words", "says"),
     [
         (["a.root"], "which output"),
-        (["a.root", "o.root", "--cut", "nMuon>=2"], "a cut has a name"),
-        (["a.root", "o.root", "--cut", "nMuon==2"], "a cut has a name"),
+        (["a.root", "o.root", "--cut", "nMuon>=2"], "a cut that is counted has a name"),
+        (["a.root", "o.root", "--cut", "nMuon==2"], "a cut that is counted has a name"),
         (["a.root", "--output", "=nMuon"], "names no file"),
         (["a.root", "--output", "o.root", "--output", "o.root=nMuon > 1"], "two outputs"),
         (["a.root", "nowhere/o.root"], "no such directory"),

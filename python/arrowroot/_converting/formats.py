@@ -50,6 +50,8 @@ _READERS = {
     ".h5 .hdf5 .hdf": "pandas.read_hdf({file!r})",
     ".xlsx .xls": "pandas.read_excel({file!r})",
 }
+#: Programs that compress what is written to the standard output.
+_COMPRESSING = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 _WRITERS = {
     ".tsv": "{tree}.to_pandas().to_csv({file!r}, sep='\\t', index=False)",
     ".npz": "numpy.savez({file!r}, **{tree}.to_numpy())",
@@ -136,6 +138,12 @@ def checked_output(text: str, named: Format | None = None, source: str = "run7.r
             library = "import numpy; " if writer.startswith("numpy") else ""
             line = f"{library}{writer.format(tree=tree, file=place.file)}"
             raise InvalidRequestError(f"{text}: convert writes no {suffix}: write in Python {line}")
+        if (
+            suffix in _COMPRESSING
+            and (kind := _SUFFIXES.get(_suffix_of(place.file.removesuffix(suffix)))) in _OF_TEXT
+        ):
+            line = f"arrowroot convert {without_secrets(source)} - --format {kind}"
+            raise InvalidRequestError(f"{text}: write {line} | {_COMPRESSING[suffix]} > {place.file}")
         if f".{text}" in _SUFFIXES:
             stem = os.path.splitext(split_url(source)[0])[0]  # noqa: PTH122 - as above
             raise InvalidRequestError(f"{text}: which file? write {stem}.{text} for the output")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -31,10 +32,13 @@ def listed(paths: Location | Iterable[Location]) -> list[str]:
         list that is not there.
     """
     files = fileset(paths, None).files
-    named = next((f"{file}:{tree}" for file, tree in files if tree is not None), None)
+    named = next(((file, tree) for file, tree in files if tree is not None), None)
     if named is not None:
+        file, tree = named
         raise InvalidRequestError(
-            f"{shown(named)}: whole files are merged; rules leave out objects by their names"
+            f"{shown(f'{file}:{tree}')}: whole files are merged; rules leave out objects by their names: write "
+            f"rules={{{tree!r}: 'concatenate', '*': 'drop'}}, or "
+            f"--rule {shlex.quote(f'{tree}=concatenate')} --rule '*=drop'"
         )
     return [file for file, _ in files]
 

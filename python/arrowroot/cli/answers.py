@@ -196,6 +196,8 @@ def for_needed(
         if not (found.unknown or found.whole) and not set(found.names) <= set(typed):
             return found.line(command)
     files = [one for one in typed if looks_like_file(one)]
+    if command == "index" and files and (named := typed[-1]).endswith((".parquet", ".pq")):
+        return shlex.join(["arrowroot", "index", *(one for one in files if one != named), "-o", named])
     return with_typed(_NEEDED[command], files[:1]) if command in _NEEDED and files else None
 
 

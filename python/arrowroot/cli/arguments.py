@@ -132,6 +132,8 @@ def fraction(text: str) -> float:
 def entry_range(text: str) -> slice:
     """Return the slice of A:B."""
     match = re.fullmatch(r"\s*(-?[0-9_]+)?\s*:\s*(-?[0-9_]+)?\s*", text)
+    if (ends := re.fullmatch(r"([0-9]+)\s*(?:-|,|\.\.+)\s*([0-9]+)", text)) is not None:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no range: write --entries {ends[1]}:{ends[2]}")
     if text.isdecimal():
         raise argparse.ArgumentTypeError(f"{shown(text)} is no range: write --entries 0:{text} for so many")
     if match is None:

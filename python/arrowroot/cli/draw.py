@@ -68,7 +68,20 @@ class _Drawn(NamedTuple):
 
 
 def _refuse_named(url: str, text: str) -> None:
-    """Raise InvalidRequestError, with the line to write, for bins as TTree::Draw takes them: "x>>h(10,0,100)"."""
+    """Raise InvalidRequestError, with the line to write, for bins as TTree::Draw takes them, and several columns.
+
+    Those are "x>>h(10,0,100)", and "x, y" and "Muon_*".
+    """
+    if re.fullmatch(r"[\w.]+\s*([,;]\s*[\w.]+\s*)+", text):
+        axes = shlex.join(re.split(r"\s*[,;]\s*", text.strip()))
+        raise InvalidRequestError(
+            f"draw: {text}: each axis is one expression: write arrowroot draw {url} {axes}"
+        )
+    if re.fullmatch(r"[\w.]*\*", text):
+        line = f"arrowroot ls {url} -c '{text}'"
+        raise InvalidRequestError(
+            f"draw: {text}: each axis is one expression: write {line}, which lists those"
+        )
     found = re.fullmatch(r"(.*?)\s*>>\s*\+?\s*\w*\s*\(([^()]*,[^()]*)\)\s*", text)
     if found is None:
         return

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -73,6 +75,11 @@ def _judge(error: Exception) -> tuple[str, int]:
         # What is not there in a file that was cut short, too.
         return text, EXIT_DATA
     if isinstance(error, NotFoundError | InvalidRequestError):
+        # Where Python takes a list, an option takes commas.
+        several = re.search(r": several are a list: write \[([^]]*)\]", text)
+        if several is not None:
+            names = shlex.quote(",".join(re.findall(r"'([^']*)'", several[1])))
+            text = text.replace(several[0], f": several have commas between them: write -c {names}")
         return text, EXIT_USAGE
     if isinstance(error, ArrowrootError | OSError | ImportError):
         return text, EXIT_DATA

@@ -82,5 +82,10 @@ def has_object(url: str, name: str) -> bool:
 
 
 def merged(files: Sequence[str], output: str) -> str:
-    """Return the line that makes one file of several."""
-    return f"write arrowroot merge {shlex.join([output, *files])}"
+    """Return the line that makes one file of several: of ROOT, or of another format in a second step."""
+    if os.path.splitext(output)[1] in ("", ".root"):  # noqa: PTH122 - as above
+        return f"write arrowroot merge {shlex.join([output, *files])}"
+    return (
+        f"write arrowroot merge {shlex.join(['all.root', *files])}, then "
+        f"arrowroot convert all.root {shlex.quote(output)}"
+    )

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot import split_url
 from arrowroot._hints import line_of, lines_of, near
+from arrowroot.cli.arguments import bins_and_ranges
 from arrowroot.cli.lines import looks_like_file, merged, with_typed
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
+#: How others name a number of entries.
+_NUMBERS = "--n --limit --num --number --n-entries --rows --nrows --nevents --max-events --events"
 #: Options of others, and what to write for them. {N} is the value, {N:} is 5: for the value 5, {!NAMES} has a "!"
 #: before each of several, and {} is none of it. What follows ":" is the tree of the first file, what follows "<" and
 #: ">" the first and the last of the files; nothing is written for "". Other texts are whole lines, or say it in words.
@@ -24,23 +27,32 @@ _OPTIONS = {
     "--drop --drop-branches --exclude --remove --ignore": "-c {!NAMES}",
     "--skip --offset --skip-entries --start --first-entry --firstentry": "--entries {N:}",
     "--cut --where --selection --select -s": "--filter {TEXT}",
+    "--alias --new-column --column-definition": "--define {TEXT}",
+    "--lumi-json --golden-json --json-mask --goodruns --grl": "--lumi-mask {FILE}",
     "--tree --treename --tree-name --trees": ":{TREE}",
     "-R -r --recursive": "arrowroot ls run7.root, which lists what is in directories, too",
     "-a --all --long -L -v --verbose": "-l",
     "-t --types --titles": "-l",
-    "--csv": "arrowroot convert run7.root:Events run7.csv",
-    "--limit --entries --num --number --n-entries --rows --nrows --lines": "-n {N}",
-    "-n -N --limit --num --number --n-entries --max-entries --rows --nrows": "--entries {:N}",
+    "--csv --format": "arrowroot convert run7.root:Events run7.csv",
+    "--range --slice": "--entries {RANGE}",
+    f"{_NUMBERS} --N --entries --lines": "-n {N}",
+    f"{_NUMBERS} -n -N --max-entries": "--entries {:N}",
     "-o --output --out": "arrowroot convert run7.root:Events FILE",
     "-q --quiet": "2>/dev/null, which shows no progress",
     "-z --codec --compress": "--compression {CODEC}",
+    "--compression-level --level": "--compression zstd:{N}",
+    "-v --verbose": "",
     "--overwrite --recreate --replace": "--force",
     "--rntuple": "--layout rntuple",
 }
 _PICTURE = 'in Python plt.stairs(*ar.open("run7.root")["h_pt"].to_numpy()), then plt.savefig("h.png")'
 #: Options that mean something else to a command, of ours or of others.
 _OPTIONS_OF = {
-    "sample": {"-n --num --number --rows": "--entries {N}", "-o --output --out": ">{OUT}"},
+    "sample": {
+        "-n --n --num --number --rows --events --nevents": "--entries {N}",
+        "-o --output --out": ">{OUT}",
+    },
+    "config": {"--set --get": "export ARROWROOT_STRATEGY=treecache"},
     "convert": {
         "--to=rntuple --to=ttree": "--layout {NAME}",
         "--to": "--format {FORMAT}",
@@ -71,9 +83,10 @@ _OPTIONS_OF = {
         "-a --append": "arrowroot merge new.root OUTPUT INPUTS",
         "-k": "--on-bad-input skip",
         "-n": "--open-files {N}",
+        "--tree --treename --tree-name": "arrowroot merge OUTPUT INPUTS --rule {TREE}=concatenate --rule *=drop",
         "-cachesize": "--cache-size {SIZE}",
         "-fk": "--force --on-bad-input skip",
-        "-j -v -dbg -experimental-io-features": "",
+        "-j -v --verbose -dbg -experimental-io-features": "",
         # Of -f505 the letter comes first.
         "-NUMBER -z --compression": "arrowroot skim INPUTS OUTPUT --compression {CODEC}",
         "-b -bi -bo --branch-selection -c --branches --keep": "arrowroot skim INPUTS OUTPUT -c {NAMES}",
@@ -307,6 +320,17 @@ def whole(text: str, value: str, found: Translated) -> str:
     return shlex.join([*(one for each in words for one in each), *forced])
 
 
+def for_ends(words: Sequence[str]) -> str | None:
+    """Return the line for bins and ends of axes with blanks between them: "--range 0 100", "--bins 50 0 100"."""
+    for option, n_numbers in (("--range", 2), ("--bins", 3)):
+        at = words.index(option) + 1 if option in words else len(words)
+        numbers = words[at : at + n_numbers]
+        if len(numbers) == n_numbers and all(re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", one) for one in numbers):
+            line = shlex.join(["arrowroot", *words[: at - 1], *words[at + n_numbers :]])
+            return f"{line} {bins_and_ranges(['0', *numbers][-3:])[0]}".replace("--bins 0 ", "")
+    return None
+
+
 def _for_word(name: str, wrong: str, words: Sequence[str], help_of: str) -> str:
     """Return the answer to a word that is no option, and for which a command has no place."""
     files = [word for word in words[1:] if not word.startswith("-")]
@@ -314,6 +338,9 @@ def _for_word(name: str, wrong: str, words: Sequence[str], help_of: str) -> str:
         if len(files) == 3 and not looks_like_file(files[1]):
             return f"convert takes one file: write arrowroot convert {files[0]}:{files[1]} {files[2]}"
         return f"convert takes one file: {merged(files[:-1], files[-1])}"
+    if name == "sample" and len(files) == 3:
+        option = "--entries" if wrong.isdecimal() else "--size"
+        return f"sample takes no {wrong!r}: write arrowroot sample {shlex.join([*files[:2], option, wrong])} {help_of}"
     if name == "config":
         return (
             f"config only shows: set an option by export ARROWROOT_STRATEGY=treecache, or in a file {help_of}"

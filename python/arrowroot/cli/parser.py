@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
@@ -28,7 +29,7 @@ from arrowroot.cli.arguments import (
     positive,
 )
 from arrowroot.cli.lines import looks_like_file
-from arrowroot.cli.option_answers import for_option, for_rest
+from arrowroot.cli.option_answers import for_ends, for_option, for_rest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -234,12 +235,17 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         if not is_file:
             answer = for_command(first, words[1:], commands)
         elif words[1:] and words[1] in commands:
-            answer = f"the command comes first: write arrowroot {words[1]} {first}"
+            line = shlex.join(["arrowroot", words[1], first, *words[2:]])
+            answer = f"the command comes first: write {line}"
         else:
             answer = for_method(first, commands)
         whole.exit(EXIT_USAGE, f"arrowroot: {without_secrets(answer)}\n")
     if isinstance(command := commands.get(words[0]), Parser):
         command.typed = words[1:]
+    if first == "draw" and (ends := for_ends(words)) is not None:
+        whole.exit(
+            EXIT_USAGE, f"arrowroot: draw: ends have a colon between them: write {without_secrets(ends)}\n"
+        )
     options, unknown = whole.parse_known_args(words)
     # argparse takes -1 for a number, and so for a name.
     unknown = [*unknown, *(one for one in getattr(options, "urls", []) if re.fullmatch("-[0-9]+", one))]

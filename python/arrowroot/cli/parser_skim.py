@@ -184,7 +184,9 @@ def _named(text: str) -> tuple[str, str]:
     """Return both of NAME=TEXT; the text of a condition without a name has its first = elsewhere."""
     name, equals, condition = (part.strip() for part in text.partition("="))
     if not (name and equals and condition) or name[-1] in "<>!" or condition.startswith("="):
-        raise argparse.ArgumentTypeError(f"{text!r}: write 'NAME={text}': a cut has a name")
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: a cut that is counted has a name: write --cut 'NAME={text}', or --filter '{text}'"
+        )
     return name, condition
 
 

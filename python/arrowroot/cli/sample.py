@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import arrowroot
+from arrowroot import InvalidRequestError
 from arrowroot._converting.formats import root_output
 from arrowroot._converting.replaced import check_replaced
 from arrowroot._progress import Progress
@@ -31,6 +34,11 @@ def run(options: argparse.Namespace) -> None:
     """Make a sample, and say what it is."""
     started = time.perf_counter_ns()
     file, name = root_output(options.output)
+    if re.fullmatch(r"(?i)[\d.]+\s*[kmgt]i?b?", options.output) and not Path(file).exists():
+        line = shlex.join(
+            ["arrowroot", "sample", options.kind, f"{options.kind}.root", "--size", options.output]
+        )
+        raise InvalidRequestError(f"{options.output}: which file? write {line}")
     sample = sample_of(options.kind, seed=options.seed, n_entries=options.entries, n_bytes=options.size)
     if options.plan:
         name = name or sample.tree

@@ -135,10 +135,10 @@ def only_tree(file: File) -> Tree:
 
 
 def column_of(file: File, path: str) -> tuple[Tree, str] | None:
-    """Return tree and name of a column, "TREE/COLUMN"; None if the path is that of an object."""
+    """Return tree and name of a column, "TREE/COLUMN" or "TREE:COLUMN"; None if the path is that of an object."""
     if path in file:
         return None
-    for end in [i for i, letter in enumerate(path) if letter == "/"]:
+    for end in [i for i, letter in enumerate(path) if letter in "/:"]:
         above, name = path[:end], path[end + 1 :]
         if above in file and isinstance(tree := file[above], Tree) and tree.matching(name):
             return tree, name
