@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import arrowroot as ar
-from arrowroot import _filter_hints, _hints
+from arrowroot import _filter_hints, _hint_tables, _hints
 from tests.recorded import session
 
 #: An argument to write, and what stands for a call.
@@ -90,8 +90,8 @@ def lines() -> list[str]:
 
 @pytest.mark.parametrize("line", lines())
 def test_every_line_runs(line: str, names: dict[str, Any]) -> None:
-    of_numbers = _hints._ATTRIBUTES["TreeColumn"].values()
-    if line in _hints._ATTRIBUTES[_hints.LISTS].values() and line not in of_numbers:
+    of_numbers = _hint_tables.ATTRIBUTES["TreeColumn"].values()
+    if line in _hint_tables.ATTRIBUTES[_hint_tables.LISTS].values() and line not in of_numbers:
         names["column"] = names["tree"]["v"]
     if "hist(" in line:
         pytest.importorskip("hist")
@@ -109,11 +109,11 @@ def test_every_line_runs(line: str, names: dict[str, Any]) -> None:
     if "ak." in line:
         names["ak"] = pytest.importorskip("awkward")
     if _ARGUMENT.match(line):
-        is_of_writing = line in _hints.TO_WRITE.values()
+        is_of_writing = line in _hint_tables.TO_WRITE.values()
         line = line.partition("#")[0]
         others = {"tree": 'ar.scan("events.root", ', "target": 'ar.partitions("events.root:t", '}
         of_tree = others.get(line.partition("=")[0], "tree.scan(")
-        if line in _hints._TO_FILL.values():
+        if line in _hint_tables.TO_FILL.values():
             of_tree = "ar.Hist((100, 0, 10), " + ('x="x", ' if line[:2] != "x=" else "")
         line = f'ar.write("new.root:t", data, {line})' if is_of_writing else f"{of_tree}{line})"
     if 'ar.open("new.root")' in line:
@@ -393,7 +393,7 @@ def test_no_line_is_one_that_the_call_refuses() -> None:
     calls: list[Any] = [ar.open, ar.scan, ar.partitions, ar.pick, ar.create, ar.write, ar.Layout]
     for call in [*calls, ar.Tree.to_numpy, ar.TreeColumn.to_numpy]:
         own = inspect.signature(call).parameters
-        for name in " ".join([*_hints._TO_READ, *_hints.TO_WRITE]).split():
+        for name in " ".join([*_hint_tables.TO_READ, *_hint_tables.TO_WRITE]).split():
             if name in own:
                 continue
             with pytest.raises(ar.InvalidRequestError) as raised:

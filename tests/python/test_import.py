@@ -30,7 +30,7 @@ STANDARD = """
 
 #: What the help has besides: the commands' options, not what they do, and argparse with what it brings.
 OPTIONS = """
-    _hints _terminal cli cli.answers cli.arguments cli.failures cli.installed cli.lines cli.option_answers
+    _hint_tables _hints _terminal cli cli.answers cli.arguments cli.failures cli.installed cli.lines cli.option_answers
     cli.parser cli.parser_skim cli.parser_study cli.parser_write
 """
 OF_ARGPARSE = """

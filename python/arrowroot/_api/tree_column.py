@@ -180,7 +180,7 @@ class TreeColumn:
     @property
     def _hints(self) -> str | None:
         """The kind whose lines answer for what it lacks; None: its class, also where its type is not known."""
-        from arrowroot._hints import LISTS
+        from arrowroot._hint_tables import LISTS
 
         try:
             return LISTS if self._call == "to_awkward" else None
