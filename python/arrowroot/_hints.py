@@ -25,7 +25,7 @@ from arrowroot._hint_tables import (
     TO_WRITE,
     TYPES,
 )
-from arrowroot._render import shown
+from arrowroot._render import shown, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -180,6 +180,7 @@ def for_missing(call: str, args: Sequence[object]) -> str:
 
 def for_swapped(call: str, output: str, other: object) -> str:
     """Return a call that writes, with its arguments in their order; ``other``: the data, or the inputs."""
+    output = without_secrets(output)
     if call == "write":
         named = output if re.search(r"\.root:.", output) else f"{output}:Events"
         return f"ar.write({named!r}, data)"

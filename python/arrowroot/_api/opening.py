@@ -76,7 +76,7 @@ def open(  # noqa: A001 - people write arrowroot.open(), as for uproot
     except NoSuchFileError as error:
         if len(opening.urls) == 1 and is_glob(opening.urls[0]):
             error.args = (
-                f"{error}; it is a pattern, of several files: write arrowroot.scan({opening.urls[0]!r})",
+                f"{error}; it is a pattern, of several files: write arrowroot.scan({redacted(opening.urls[0])!r})",
                 *error.args[1:],
             )
         raise
@@ -123,6 +123,6 @@ def _opening_of(url: Any, replicas: Location | Iterable[Location], options: Stor
             if "://" in file and "*" in file:
                 line = f"arrowroot.scan([...], tree={tree!r}) with each of several: a URL is no pattern"
             elif is_glob(file):
-                line = f"arrowroot.scan({one!r}), which reads the files that match"
+                line = f"arrowroot.scan({redacted(file)!r}, tree={tree!r}), which reads the files that match"
             raise InvalidRequestError(f"open() takes a file: write {line}")
     return Opening(*resolve([as_location(one) for one in every], options))

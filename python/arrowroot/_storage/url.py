@@ -255,7 +255,7 @@ def expand(
         raise InvalidRequestError("no file to read: the list of paths is empty")
     if tree is not None and tree.endswith(".root") and os.path.exists(tree):  # noqa: PTH110 - text
         raise InvalidRequestError(
-            f"tree: {tree!r} is a file, and several are a list: write [{files[0][0]!r}, {tree!r}]"
+            f"tree: {tree!r} is a file, and several are a list: write [{without_secrets(files[0][0])!r}, {tree!r}]"
         )
     if tree is not None and all(own != tree for _, own in files):
         line = f"filter={tree!r}" if re.search(_CONDITION, tree) else f"columns=[{tree!r}]"
