@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._errors import InvalidRequestError
@@ -142,10 +143,11 @@ def checked_output(text: str, named: Format | None = None, source: str = "run7.r
             suffix in _COMPRESSING
             and (kind := _SUFFIXES.get(_suffix_of(place.file.removesuffix(suffix)))) in _OF_TEXT
         ):
-            line = f"arrowroot convert {without_secrets(source)} - --format {kind}"
+            line = f"arrowroot convert {shlex.quote(without_secrets(source))} - --format {kind}"
             raise InvalidRequestError(f"{text}: write {line} | {_COMPRESSING[suffix]} > {place.file}")
         if f".{text}" in _SUFFIXES:
-            stem = os.path.splitext(split_url(source)[0])[0]  # noqa: PTH122 - as above
+            name = split_url(source)[0].partition("?")[0].rpartition("/")[2]
+            stem = os.path.splitext(name)[0]  # noqa: PTH122 - as above
             raise InvalidRequestError(f"{text}: which file? write {stem}.{text} for the output")
         hint = near(suffix, [one for one in _SUFFIXES if one[:2] == suffix[:2]])
         ends = f"the name of the output ends in one of {', '.join(_SUFFIXES)}, or --format says it"

@@ -73,12 +73,10 @@ def _refuse_named(url: str, text: str) -> None:
     Those are "x>>h(10,0,100)", and "x, y" and "Muon_*".
     """
     if re.fullmatch(r"[\w.]+\s*([,;]\s*[\w.]+\s*)+", text):
-        axes = shlex.join(re.split(r"\s*[,;]\s*", text.strip()))
-        raise InvalidRequestError(
-            f"draw: {text}: each axis is one expression: write arrowroot draw {url} {axes}"
-        )
+        line = shlex.join(["arrowroot", "draw", url, *re.split(r"\s*[,;]\s*", text.strip())])
+        raise InvalidRequestError(f"draw: {text}: each axis is one expression: write {line}")
     if re.fullmatch(r"[\w.]*\*", text):
-        line = f"arrowroot ls {url} -c '{text}'"
+        line = shlex.join(["arrowroot", "ls", url, "-c", text])
         raise InvalidRequestError(
             f"draw: {text}: each axis is one expression: write {line}, which lists those"
         )
@@ -87,7 +85,7 @@ def _refuse_named(url: str, text: str) -> None:
         return
     numbers = [number.strip() for number in found[2].split(",")]
     bins, said = bins_and_ranges(numbers)
-    line = " ".join(["arrowroot draw", url, shlex.quote(found[1]), bins])
+    line = " ".join(["arrowroot draw", shlex.quote(url), shlex.quote(found[1]), bins])
     raise InvalidRequestError(f"draw: {text}: bins and ranges are options{said}: write {line}")
 
 

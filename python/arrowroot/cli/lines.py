@@ -62,10 +62,16 @@ def with_typed(line: str, names: Sequence[str]) -> str:
         if found[0].startswith("run7.root"):
             return shlex.quote(file)
         if found[0].startswith("run7.") and not others:
-            return shlex.quote(f"{url.rpartition('/')[2].partition('.root')[0]}{found[0][4:]}")
+            return shlex.quote(output_of(url, found[0][5:]))
         return said.get(found[0], shlex.quote(others[0]) if others else found[0])
 
     return re.sub(_OURS, typed_for, line).rstrip()
+
+
+def output_of(url: str, suffix: str) -> str:
+    """Return a file of this directory that is called as another one, with another suffix."""
+    name = url.partition("?")[0].rpartition("/")[2]
+    return f"{name.removesuffix('.root')}.{suffix}"
 
 
 def has_object(url: str, name: str) -> bool:

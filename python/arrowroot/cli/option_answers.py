@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arrowroot import split_url
 from arrowroot._hints import line_of, lines_of, near
 from arrowroot.cli.arguments import bins_and_ranges
-from arrowroot.cli.lines import looks_like_file, merged, with_typed
+from arrowroot.cli.lines import looks_like_file, merged, output_of, with_typed
 
 if TYPE_CHECKING:
     import argparse
@@ -301,7 +301,7 @@ def _convert_line(found: Translated) -> str:
         at = found.options.index("--format")
         suffix = found.options[at + 1]
         del found.options[at : at + 2]
-        found.names.append(f"{split_url(found.names[0])[0].rpartition('.')[0]}.{suffix}")
+        found.names.append(output_of(split_url(found.names[0])[0], suffix))
     return found.line("convert")
 
 
