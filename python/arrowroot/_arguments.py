@@ -42,6 +42,8 @@ def takes(
         n_positional = code.co_argcount
         own = code.co_varnames[: n_positional + code.co_kwonlyargcount]
         known = frozenset((*own, *annotations))
+        n_self = sum(name in _SELF for name in own[:1])
+        n_needed = n_positional - len(function.__defaults__ or ())
         by_name = [name for name in own[n_positional:] if name not in (function.__kwdefaults__ or {})]
         takes_any_number = bool(code.co_flags & _VARARGS)
         # Objects are made by the name of their class.
@@ -59,8 +61,9 @@ def takes(
                 )
             if len(args) > n_positional and not takes_any_number:
                 _refuse_positions(name_of_call, own, n_positional, len(args))
-            if by_name and (args or given) and not given.keys() >= set(by_name):
-                _refuse_without(name_of_call, by_name, args[own[:1] == ("self",) :])
+            missing = [name for name in (*own[len(args) : n_needed], *by_name) if name not in given]
+            if missing and (given or len(args) > n_self):
+                _refuse_without(name_of_call, missing, args[n_self:])
             return function(*args, **given)
 
         for name in ("__module__", "__name__", "__qualname__", "__annotations__"):
@@ -118,10 +121,12 @@ def _refuse_positions(call: str, own: tuple[str, ...], n_positional: int, n_give
     )
 
 
-def _refuse_without(call: str, names: Sequence[str], args: Sequence[object]) -> NoReturn:
+def _refuse_without(call: str, names: Sequence[str], args: Sequence[object]) -> None:
+    """Raise InvalidRequestError for arguments that are missing, if there is a line to write; else Python says it."""
     from arrowroot._hints import for_missing
 
-    raise InvalidRequestError(f"{call}() needs {', '.join(names)} by name: write {for_missing(call, args)}")
+    if (line := for_missing(call, args)) is not None:
+        raise InvalidRequestError(f"{call}() needs {', '.join(names)}: write {line}")
 
 
 def refuse_swapped(call: str, output: object, other: object) -> None:

@@ -276,10 +276,10 @@ TO_READ = {
     "cut selection where query filters": 'filter="x > 1"',
     "exclude drop": 'columns=["*", "!x"]',
     "entry_start start entrystart skiprows firstentry": "entries=slice(5, None)",
-    "entry_stop stop entrystop nrows n_rows nentries n limit range": "entries=slice(0, 5)",
+    "entry_stop stop entrystop nrows n_rows n_entries nentries nevents max_events n limit range": "entries=slice(0, 5)",
     "step_size stepsize chunksize chunk_size": 'batch_size="100 MB"  # or batch_entries=100_000, of scan()',
     "step_size stepsize chunksize chunk_size ": 'target="256 MB"',
-    "expressions branches branch usecols names keys": 'columns=["x", "y"]',
+    "expressions branches branch usecols names keys keep": 'columns=["x", "y"]',
     "filter_typename filter_branch": 'columns=lambda name: name.startswith("x")',
     "num_workers workers max_workers executor decompression_executor interpretation_executor nthreads threads": (
         "n_threads=2"
@@ -305,7 +305,7 @@ LIBRARIES = {
 OF_ENTRIES = {
     "start": "entry_start start entrystart skiprows firstentry",
     "stop": "entry_stop stop entrystop",
-    "number": "nrows n_rows nentries n limit",
+    "number": "nrows n_rows n_entries nentries nevents max_events n limit",
 }
 #: Arguments of ``keys`` that others have.
 TO_LIST = {
@@ -332,6 +332,17 @@ TO_WRITE = {
     "library": 'ar.write("new.root:t", data)',
     "index": 'new.tree("t", index=("run", "event")).append(data)',
 }
+#: Arguments of merging and of skimming that others have.
+TO_MERGE = {
+    "force overwrite recreate replace": 'ar.merge("all.root", ["a.root", "b.root"])  # an older file is replaced',
+    "compression level compression_level": 'ar.skim(["a.root", "b.root"], "all.root", "t", compression="zstd:5")',
+    "tree trees objects names": 'rules={"t": "concatenate", "*": "drop"}',
+    "filter cut selection": 'ar.skim(["a.root", "b.root"], "all.root", "t", filter="x > 1")',
+}
+TO_SKIM = {
+    **TO_READ,
+    "force overwrite recreate replace": 'ar.skim("a.root", "skim.root", "t")  # an older file is replaced',
+}
 #: Arguments of histograms to be filled that others have.
 TO_FILL = {
     "bins nbins range low high xmin xmax edges axis": 'ar.Hist((100, 0, 10), x="x")',
@@ -357,6 +368,7 @@ ATTRIBUTES = {
     "Histogram": _OF_HISTOGRAM,
     "Profile": _OF_HISTOGRAM,
     "arrowroot": _OF_MODULE,
+    "arrowroot.dask": {"from_root read_root array from_map": 'ar.dask.dataframe("events.root", tree="t")'},
 }
 
 
@@ -372,6 +384,7 @@ BY_POSITION = {
     "key_list": _KEYS,
     "Layout": 'ar.Layout("rntuple", compression="zstd:5")',
     "EventList": 'ar.EventList([(1, 1, 1)], missing="warn")',
+    "index": 'ar.index("events.root:t", "index.parquet")',
     "Hist": 'ar.Hist((100, 0, 10), x="x")',
     "skim": 'ar.skim(["a.root", "b.root"], "skim.root", "t", filter="x > 1")',
     "scan": 'ar.scan(["a.root", "b.root"], "t", ["x"], filter="x > 1")',
@@ -383,6 +396,8 @@ ARGUMENTS = {
     **dict.fromkeys(("create", "write", "tree", "Layout"), TO_WRITE),
     "keys": TO_LIST,
     "Hist": TO_FILL,
+    "merge": TO_MERGE,
+    "skim": TO_SKIM,
 }
 #: What gives objects of classes that nobody else makes.
 MAKING = {

@@ -20,8 +20,10 @@ from arrowroot._hint_tables import (
     OF_ENTRIES,
     TO_FILL,
     TO_LIST,
+    TO_MERGE,
     TO_READ,
     TO_SELECT,
+    TO_SKIM,
     TO_WRITE,
     TYPES,
 )
@@ -95,7 +97,7 @@ def _line_for(call: str, name: str, given: Mapping[str, Any], known: Sequence[st
     lines = lines_of(table, name)
     if lines and lines[0] == BY_POSITION["Hist"]:
         lines[0] = _axis_line(given) or lines[0]
-    if table is TO_READ and lines:
+    if table in (TO_READ, TO_SKIM) and lines:
         lines[0] = _with_values(lines[0], name, given)
     for line in lines:
         argument = re.match(_ARGUMENT, line)
@@ -104,7 +106,7 @@ def _line_for(call: str, name: str, given: Mapping[str, Any], known: Sequence[st
     if not lines:
         return None
     argument_alone, mark, more = lines[0].partition("  #")
-    of = 'ar.write("new.root:t", data, ' if call in ARGUMENTS else "tree.scan("
+    of = 'ar.write("new.root:t", data, ' if table is TO_WRITE else "tree.scan("
     return f"{of}{argument_alone}){mark}{more}"
 
 
@@ -167,10 +169,10 @@ def for_positions(call: str) -> str:
     return BY_POSITION.get(call, TO_SELECT)
 
 
-def for_missing(call: str, args: Sequence[object]) -> str:
-    """Return what to write for a call without an argument that is given by name; ``args``: those by position."""
+def for_missing(call: str, args: Sequence[object]) -> str | None:
+    """Return what to write for a call without all arguments that it needs; ``args``: those by position."""
     if call != "Hist":
-        return for_positions(call)
+        return BY_POSITION.get(call)
     texts = [one for one in args if isinstance(one, str)]
     axes = [one for one in args if not isinstance(one, str)]
     if len(axes) == 3 and all(isinstance(one, int | float) for one in axes):
@@ -219,5 +221,15 @@ def for_column(text: str, known: Collection[str]) -> str:
 
 def lines() -> list[str]:
     """Return all lines, each once."""
-    tables = [*ATTRIBUTES.values(), TO_READ, TO_WRITE, TO_LIST, TO_FILL, BY_POSITION, MAKING]
+    tables = [
+        *ATTRIBUTES.values(),
+        TO_READ,
+        TO_WRITE,
+        TO_LIST,
+        TO_MERGE,
+        TO_SKIM,
+        TO_FILL,
+        BY_POSITION,
+        MAKING,
+    ]
     return list(dict.fromkeys([*(line for table in tables for line in table.values()), TO_SELECT]))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot._api.partitions import partitions
 from arrowroot._arguments import takes
 from arrowroot._arrow.convert import empty_batch, names_of_variants, to_awkward, to_pandas
-from arrowroot._errors import UnsupportedError, missing_library
+from arrowroot._errors import UnsupportedError, missing_library, no_attribute
 from arrowroot._writing.file import WritableDirectory
 from arrowroot._writing.options import TableOptions
 
@@ -212,3 +212,8 @@ def write(
             target.remove(target.path_of(number, len(parts)))
         found.update(zip(tasks, dask.compute(*tasks.values()), strict=True))
     return [found[number] for number in range(len(parts))]
+
+
+def __getattr__(name: str) -> Any:
+    """Refuse a name that is not here, with what to write instead."""
+    raise no_attribute(__name__, name)

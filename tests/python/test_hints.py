@@ -113,6 +113,8 @@ def test_every_line_runs(line: str, names: dict[str, Any]) -> None:
         line = line.partition("#")[0]
         others = {"tree": 'ar.scan("events.root", ', "target": 'ar.partitions("events.root:t", '}
         of_tree = others.get(line.partition("=")[0], "tree.scan(")
+        if line.startswith("rules="):
+            of_tree = 'ar.merge("new.root", ["a.root", "b.root"], '
         if line in _hint_tables.TO_FILL.values():
             of_tree = "ar.Hist((100, 0, 10), " + ('x="x", ' if line[:2] != "x=" else "")
         line = f'ar.write("new.root:t", data, {line})' if is_of_writing else f"{of_tree}{line})"
@@ -541,3 +543,17 @@ def test_notebooks_show_pictures_and_tables(tmp_path: Path, names: dict[str, Any
         names["tree"].columns[0],
     ):
         assert "<table>" in shown._repr_html_()
+
+
+def test_batches_are_a_table_wherever_they_are_set(tmp_path: Path) -> None:
+    table = pa.table({"x": [1, 2, 3]})
+    batches = table.to_batches(max_chunksize=2)
+    with ar.create(tmp_path / "b.root") as made:
+        made["of_list"] = batches
+        made["of_generator"] = (batch for batch in batches)
+        made["of_tables"] = [table, table]
+        with pytest.raises(ar.NoSuchAttributeError, match=r"write new\['lost'\] = data"):
+            made.lost = table
+    found = ar.open(tmp_path / "b.root")
+    assert [found[name].num_entries for name in found.trees] == [3, 3, 6]
+    assert found["of_list"].to_arrow("x").to_pydict() == {"x": [1, 2, 3]}

@@ -12,7 +12,7 @@ from arrowroot._errors import ArrowrootError, InvalidRequestError, of_all
 from arrowroot._merging.inputs import listed, opened, openings, refuse_output
 from arrowroot._merging.outputs import MergedFile, SameColumns, path_of_part
 from arrowroot._progress import LONG_S, Progress
-from arrowroot._render import without_secrets
+from arrowroot._render import shown, without_secrets
 from arrowroot._saving.rules import checked_rules
 from arrowroot._sizes import parse_size
 from arrowroot._storage.config import StorageOptions
@@ -100,6 +100,10 @@ class MergeReport(NamedTuple):
         return tuple(one for output in self.outputs for one in output.objects)
 
 
+#: What may become of columns that inputs do not have.
+_COLUMNS = ("strict", "union", "first")
+
+
 @takes(StorageOptions.__annotations__)
 def merge(
     output: Location,
@@ -150,6 +154,11 @@ def merge(
         [('Events', 200), ('plots/h_met', None)]
     """
     refuse_swapped("merge", output, inputs)
+    if columns not in _COLUMNS:
+        raise InvalidRequestError(
+            f"merge: columns: expected 'strict', 'union' or 'first', got {shown(columns)}: to choose some write "
+            'ar.skim(["a.root", "b.root"], "all.root", columns=["x"])'
+        )
     settings = (
         columns,
         checked_rules(rules),

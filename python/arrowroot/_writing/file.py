@@ -16,7 +16,13 @@ from arrowroot._arguments import explain, not_made, refuse_swapped, takes
 from arrowroot._cost.stalls import THRESHOLD_NS, parse_threshold
 from arrowroot._cost.stalls import of_native as stalls_of_native
 from arrowroot._cost.writing import WritingCost
-from arrowroot._errors import InvalidRequestError, WrongTypeError, no_attribute, not_picklable
+from arrowroot._errors import (
+    InvalidRequestError,
+    NoSuchAttributeError,
+    WrongTypeError,
+    no_attribute,
+    not_picklable,
+)
 from arrowroot._layout import settings
 from arrowroot._layout.layout import OF_LAYOUT
 from arrowroot._render import clip, printable
@@ -57,6 +63,10 @@ _FILES: weakref.WeakSet[WritableFile] = weakref.WeakSet()
 
 #: What is done to a file that gets no more data, for who looks.
 _COMPLETES = "completing"
+
+
+#: What a file has for those who write into it.
+_OF_FILE = ("codec", "tables", "growth_warnings", "shown")
 
 
 @not_made
@@ -154,7 +164,7 @@ class WritableDirectory:
 
         value: a histogram of hist, boost-histogram or NumPy (counts and edges), what ``arrowroot.open`` gives of one,
             of a graph, a text, a name, a parameter or another object whose class is known; text; a list of such
-            objects, a TList then; a dictionary of such objects by name, a TMap then; or data as for ``tree``, a table
+            objects, a TList then; a dictionary of such objects by name, a TMap then; or data as for ``write``, a table
             then.
 
         A tree, a chain or a scan is read and written batch by batch, in bounded memory.
@@ -192,6 +202,12 @@ class WritableDirectory:
 
         def __getattr__(self, name: str) -> NoReturn:
             raise no_attribute(self, name)
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if not name.startswith("_") and name not in _OF_FILE:
+                what = f"{type(self).__name__} has no attribute {name!r} to set"  # the file would not have it
+                raise NoSuchAttributeError(f"{what}: write new[{name!r}] = data")
+            object.__setattr__(self, name, value)
 
         def __delitem__(self, name: str) -> NoReturn:
             raise WrongTypeError(

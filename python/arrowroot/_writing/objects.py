@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,6 +52,10 @@ def becomes_table(value: object) -> bool:
     """Return whether a value would be written as a table, and not as an object."""
     from arrowroot._writing.data import is_table_data
 
+    if isinstance(value, Iterator):  # of batches: no object of ROOT is one
+        return True
+    if isinstance(value, list | tuple) and value and not is_numpy_histogram(value):
+        return all(is_table_data(one) and not isinstance(one, dict) for one in value)
     return is_table_data(value) and not (isinstance(value, dict) and are_objects(value))
 
 
@@ -109,6 +114,8 @@ def _record(value: Any, name: str, depth: int) -> Record:
     more = '; values make a table: write {"x": values}' if hasattr(value, "__len__") else ""
     if isinstance(value, dict):
         more = "; of rows pa.Table.from_pylist(rows) makes such data"
+    elif type(value).__module__.startswith("cppyy"):
+        more = '; ROOT writes objects of PyROOT: ROOT.TFile.Open("new.root", "RECREATE").WriteObject(h, "h")'
     elif isinstance(value, Number):
         more = '; write {"x": [value]}, a table of one entry, or str(value), a text'
     raise UnsupportedError(
