@@ -137,6 +137,12 @@ def test_compare_fails_on_demand_if_anything_is_worse(lab):
             "plot",
             "there is no command 'plot': write arrowroot lab publish pages/ (try: arrowroot lab --help)",
         ),
+        (
+            "--db x.db show --json",
+            "options stand behind the command: write arrowroot lab show --json --db x.db (try",
+        ),
+        ("run q.toml --dry-run", "run has no option --dry-run: write arrowroot lab plan q.toml, which tells"),
+        ("export", "the following arguments are required: OUT: write arrowroot lab export results.csv (try"),
         ("nonsense", "there is no command 'nonsense' (try: arrowroot lab --help)"),
     ],
 )
@@ -155,6 +161,9 @@ def test_campaigns_are_answered_by_their_names(lab, tmp_path, monkeypatch):
     assert lab("plan", "nonsense")[2].endswith("No such file or directory; there are campaigns/mine.toml\n")
     assert lab("run", "mine")[2].endswith("No such file or directory: write campaigns/mine.toml\n")
     checkout = Path(__file__).parents[2] / "campaigns"
+    assert f": write arrowroot lab plan {checkout / 'quick.toml'} (try: " in lab("plan")[2]
+    assert f": write arrowroot lab watch {checkout / 'quick.toml'} --once (try: " in lab("watch")[2]
+    assert f"write arrowroot lab plan {checkout / 'quick.toml'} " in lab("campaigns")[2]
     assert lab("run", "quick")[2].endswith(f": write {checkout / 'quick.toml'}\n")
 
 

@@ -90,16 +90,24 @@ def _check_numbers(path: Path, value: Any) -> None:
         _check_numbers(path, inner)
 
 
+def campaign_called(name: str, beside: str = ".") -> Path | None:
+    """Return the file of a campaign of that name, None if there is none. ``beside``: where it may be, too.
+
+    Those of a checkout are found from anywhere, those of others in the usual directory.
+    """
+    from pathlib import Path
+
+    checkout = Path(__file__).parents[3] / "campaigns"
+    every = (Path(directory) / f"{name}.toml" for directory in (beside, "campaigns", checkout))
+    return next((one for one in every if one.is_file()), None)
+
+
 def _other_campaigns(path: Path) -> str:
     """Return what to write for a campaign by its name alone, or which there are; "" if there are none."""
     from pathlib import Path
 
-    # Those of a checkout are found from anywhere, those of others in the usual directory.
-    checkout = Path(__file__).parents[3] / "campaigns"
-    for directory in (path.parent, Path("campaigns"), checkout):
-        meant = directory / f"{path.stem}.toml"
-        if meant.is_file():
-            return f": write {meant}"
+    if (meant := campaign_called(path.stem, str(path.parent))) is not None:
+        return f": write {meant}"
     found = sorted(str(one) for one in Path("campaigns").glob("*.toml"))
     return f"; there are {', '.join(found)}" if found else ""
 

@@ -12,6 +12,7 @@ import argparse
 import gc
 import os
 import re
+import shlex
 import sys
 import textwrap
 from functools import partial
@@ -74,6 +75,8 @@ _MEANT = {
 }
 _MEANT |= {"html": "publish", "pages": "publish", "merge": "import", "clean": "cache"}
 _MEANT |= dict.fromkeys(("plot", "draw", "report", "serve", "open"), "publish pages/")
+#: First words about what a campaign has, which plan tells.
+_OF_CAMPAIGNS = ("campaigns", "engines", "storages", "cases", "init", "new", "example")
 _MEANT |= {"resume": "run", "bench": "run", "status": "show --overview", "tune": "settings", "csv": "export"}
 
 
@@ -109,9 +112,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     return EXIT_DONE if code is None else code
 
 
+#: What may stand for arguments that are missing, by their names.
+_EXAMPLES = {"OUT": "results.csv", "DIR": "pages/"}
+#: Options of others.
+_OPTIONS_MEANT = {
+    **dict.fromkeys(("--dry-run", "--plan", "--list"), "arrowroot lab plan {}, which tells the cases"),
+    **dict.fromkeys(("--engine", "--storage", "--filter", "--only"), "--case '*NAME*'"),
+    **dict.fromkeys(("--force", "--rerun", "-f"), "--again"),
+    **dict.fromkeys(("--repeats", "--repeat", "-n"), "repeats = 3 into the campaign's file"),
+}
+
+
+def _quick() -> str:
+    """Return a campaign that runs everywhere, as it is called from here."""
+    from arrowroot_lab.campaign.toml_file import campaign_called
+
+    return str(campaign_called("quick") or "campaigns/quick.toml")
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the arguments in one line: what was typed may hold secrets."""
+        missing = message.partition("are required: ")[2]
+        example = _quick() if missing == "CAMPAIGN" else _EXAMPLES.get(missing)
+        if example and self.prog.endswith("watch"):
+            example += " --once"
+        message += f": write {self.prog} {example}" if example else ""
         self.exit(_EXIT_USAGE, f"arrowroot lab: {told_to_people(message)} (try: {self.prog} --help)\n")
 
 
@@ -134,8 +160,13 @@ def _parse(words: list[str]) -> argparse.Namespace:
         whole.print_help()
         whole.exit()
     first = words[0]
+    command = next((word for word in words if word in commands), None)
+    if first.startswith("-") and first not in ("-h", "--help") and command is not None:
+        at = words.index(command)
+        line = shlex.join([command, *words[at + 1 :], *words[:at]])
+        whole.error(f"options stand behind the command: write arrowroot lab {line}")
     if not first.startswith("-") and first not in commands:
-        meant = _MEANT.get(first)
+        meant = f"plan {_quick()}" if first in _OF_CAMPAIGNS else _MEANT.get(first)
         hint = f": write arrowroot lab {meant}" if meant else nearest(first, commands)
         whole.error(f"there is no command {first!r}{hint}")
     options, unknown = whole.parse_known_args(words)
@@ -143,7 +174,9 @@ def _parse(words: list[str]) -> argparse.Namespace:
         command = commands[options.command]
         wrong = unknown[0].partition("=")[0]
         known = [name for action in command._actions for name in action.option_strings]  # noqa: SLF001
-        what = f"has no option {wrong}{nearest(wrong, known)}" if wrong[:1] == "-" else f"takes no {wrong!r}"
+        meant = _OPTIONS_MEANT.get(wrong) if options.command == "run" else None
+        hint = f": write {meant.format(options.campaign)}" if meant else nearest(wrong, known)
+        what = f"has no option {wrong}{hint}" if wrong[:1] == "-" else f"takes no {wrong!r}"
         command.error(f"{options.command} {what}")
     return options
 
