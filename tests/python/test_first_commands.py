@@ -1,6 +1,8 @@
 """First commands of people who know other tools: what was meant is done, or answered in one line."""
 
+import contextlib
 import json
+import random
 import re
 import shlex
 import subprocess
@@ -16,6 +18,7 @@ import arrowroot as ar
 from arrowroot import cli
 from arrowroot._render import clip_apart
 from arrowroot._report import busy, tune
+from arrowroot.cli import answers, option_answers
 from arrowroot.cli import tune as cli_tune
 from tests.recorded import commands, session
 
@@ -338,3 +341,68 @@ def test_tune_says_in_one_line_what_is_too_fast(
         "nothing to set: all of this comes when the file is opened, however it is read"
     ]
     assert '"export": null' in typed("tune FILE:Events --json", file, capsys)[1]
+
+
+#: Parts of command lines: files, and what may stand beside them.
+_WORDS = [
+    "run7.root",
+    "run7.root:h",
+    "run7.root:Events",
+    "*7.root",
+    "nowhere.root",
+    "@nothing",
+    "out.parquet",
+]
+_WORDS += [
+    "nMuon",
+    "nMuon>2",
+    "Mu*",
+    "5",
+    "-5",
+    "+5",
+    "0:5",
+    "a b",
+    "x=1",
+    "(",
+    "1,2",
+    "!x",
+    "ä",
+    "",
+    "-",
+    "--",
+    "->",
+]
+
+
+@pytest.mark.usefixtures("place")
+def test_no_words_and_options_end_in_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    chance = random.Random(1)
+    of_others = [
+        name for table in (option_answers._OPTIONS, *option_answers._OPTIONS_OF.values()) for name in table
+    ]
+    options = [
+        *" ".join(of_others).split(),
+        "-c",
+        "--filter",
+        "--entries",
+        "--json",
+        "--range",
+        "--bins",
+        "-f",
+    ]
+    tables = (answers._COMMANDS, answers._IN_PYTHON, answers._OF_OBJECT)
+    commands = [
+        *" ".join(names for table in tables for names in table).split(),
+        "hadd",
+        "head",
+        "ls",
+        "show",
+        "draw",
+    ]
+    for _ in range(600):
+        words = [chance.choice(commands)]
+        words += [chance.choice(chance.choice((options, _WORDS))) for _ in range(chance.randrange(6))]
+        with contextlib.suppress(SystemExit):
+            cli.main(words)
+        said = capsys.readouterr().err
+        assert "this is a bug" not in said, words

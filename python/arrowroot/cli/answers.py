@@ -132,7 +132,7 @@ def _merging(word: str, rest: Sequence[str], merge: argparse.ArgumentParser) -> 
     """Return the line that merges what was typed; the output comes first, as hadd has it, if it is not there."""
     found = translated(merge, rest)
     files = found.names or ["run7.root", "run8.root"]
-    is_named = (word.startswith("hadd") and len(files) > 2) or not os.path.exists(files[0])  # noqa: PTH110 - as in lines
+    is_named = (word.startswith("hadd") and len(files) > 2) or not may_be_input(files[0])
     if not is_named or not found.names:
         files = ["all.root", *files]
     found = found._replace(names=files)

@@ -89,16 +89,24 @@ def _line(file: str, beside: Sequence[str], words: Sequence[str], options: argpa
     command, *others = words
     url, tree = split_url(file)
     names = [text for text in beside if not _is_option(text)]
-    if not hasattr(options, "columns") or (any(map(is_condition, beside)) and not hasattr(options, "filter")):
+    needed = [
+        *(["filter"] if any(map(is_condition, beside)) else []),
+        *(["entries"] if _numbers(beside) else []),
+    ]
+    if not all(hasattr(options, one) for one in ("columns", *needed)):
         command = "head"
     where = _with_columns(url, names, tree)
     place = file if where is None else f"{url}:{where}"
     line = as_options(
         [command, *(place if word in (url, file) else word for word in others)], beside, options
     )
-    for number in [text for text in beside if text.isdecimal()][:1]:
+    for number in _numbers(beside)[:1]:
         line += ["-n", number] if command in ("head", "tail") else ["--entries", f"0:{number}"]
     return shlex.join(["arrowroot", *line])
+
+
+def _numbers(words: Sequence[str]) -> list[str]:
+    return [text for text in words if text.isdecimal()]
 
 
 def as_options(words: Sequence[str], more: Sequence[str], options: argparse.Namespace) -> list[str]:

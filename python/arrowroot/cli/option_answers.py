@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
@@ -97,6 +98,7 @@ _OPTIONS_OF = {
     "nano_postproc": {
         "-c --cut": "--filter {TEXT}",
         "-J --json": "--lumi-mask {FILE}",
+        "-s --postfix": "{}",
         "--justcount --noOut": "",
     },
     "rooteventselector": {
@@ -113,6 +115,10 @@ _OPTIONS_OF = {
     "wc": {"-l": ""},
     "cut": {"-f --fields": "-c {NAMES}"},
 }
+
+
+#: So long are lists of columns to be kept at most.
+_MOST_BYTES = 100_000
 
 
 class Translated(NamedTuple):
@@ -143,6 +149,9 @@ def translated(command: argparse.ArgumentParser, words: Sequence[str], of: str =
             continue
         name, equals, value = word.partition("=")
         text = _text_of(command, name, value or "".join(left[:1]), of)
+        whole_names = [one for one in known if one.startswith(name)] if name[:2] == "--" else []
+        if text is None and len(whole_names) == 1:
+            name = whole_names[0]  # argparse takes the beginning of one for it
         if text is None and name not in known and word[:2] != "--" and len(word) > len(name[:2]):
             # Letters together, or the value right behind its letter.
             if word[:2] in known and known[word[:2]].nargs == 0:
@@ -158,13 +167,13 @@ def translated(command: argparse.ArgumentParser, words: Sequence[str], of: str =
         if text is not None and not equals:
             # A number behind an option of hadd that may have one, as -v 99, and that we have no use for.
             has_value = "{" in text if text else "".join(left[:1]).isdecimal()
-            has_value &= not re.fullmatch(r"-\d+", name)
+            has_value &= not re.fullmatch(r"-\d+", name) and not re.match("-[-a-zA-Z]", "".join(left[:1]))
             value = "".join(left[:has_value])
             del left[:has_value]
         if text is None:
             found.unknown.append(name)
         elif _is_whole(text):
-            found.whole.append((name, text, value or name[1:]))
+            found.whole.append((name, text, name[1:] if name[1:].isdecimal() else value))
         else:
             _place(found, trees, text, value)
     for i in [i for i, one in enumerate(found.names) if looks_like_file(one)][: len(trees)]:
@@ -232,12 +241,10 @@ def _kept_and_dropped(path: str) -> list[str]:
 
     None are returned if it is no such file, or if what is kept was dropped before: here the order does not count.
     """
-    from pathlib import Path
-
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError, ValueError):
+    if not os.path.isfile(path):  # noqa: PTH113 - pathlib is a tenth of our import time
         return []
+    with open(path, "rb") as file:  # noqa: PTH123 - as above
+        text = file.read(_MOST_BYTES).decode("utf-8", "replace")
     names: list[str] = []
     for line in text.splitlines():
         rule, *patterns = line.partition("#")[0].split() or [""]

@@ -222,7 +222,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         whole.print_help()
         whole.exit()
     known = list(whole._option_string_actions)  # noqa: SLF001 - argparse says it nowhere else
-    if first.startswith("-") and not any(option.startswith(first) for option in known):
+    if first == "--" or (first.startswith("-") and not any(option.startswith(first) for option in known)):
         answer = without_secrets(for_option(words, known, commands))
         whole.exit(EXIT_USAGE, f"arrowroot: {answer} (try: arrowroot --help)\n")
     if first in ("head", "tail"):
