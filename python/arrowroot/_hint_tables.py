@@ -43,6 +43,7 @@ _DESCRIBED = 'tree.to_pandas(["x"]).describe()'
 _SORTED = 'tree.to_arrow().sort_by("x")'
 _UNIQUE = 'tree["n"].to_arrow().unique()  # how often: tree["n"].to_arrow().value_counts()'
 _FEWER = 'tree.to_arrow(["*", "!x"])'
+_OF_BIN = "bin 0 is the underflow, as ROOT counts; in two dimensions"
 _FIT = "2 * hist.to_hist()  # the library hist computes"
 _ZIPPED = 'tree.to_awkward("Muon_*", objects=True)'
 _COLUMN = "column.to_numpy()  # or to_awkward, to_pandas, to_polars, to_arrow"
@@ -58,14 +59,14 @@ def _of_awkward(column: str, call: str) -> str:
 _OF_TREE = {
     "arrays array lazy AsNumpy Take values to_numpy_dict read": _READ,
     "pandas df to_df to_dataframe": 'tree.to_pandas(["x"])',
-    "keys branch_names allkeys iterkeys GetColumnNames GetListOfBranches GetListOfLeaves fields": _MATCHING,
+    "keys branch_names allkeys iterkeys GetColumnNames GetListOfBranches GetListOfLeaves fields field_names": _MATCHING,
     "typenames dtypes GetColumnType interpretation form": "tree.schema",
-    "show Print Describe info": "print(tree)",
+    "show Print Describe info PrintInfo GetDescriptor GetModel": "print(tree)",
     "describe Stats stats summary": _DESCRIBED,
     "head Scan Show Display take GetEntry": _HEAD,
     "tail": _TAIL,
     "iterate to_batches iter_batches itervalues": 'for batch in tree.scan(["x"], batch_size="100 MB"): print(batch)',
-    "GetEntries GetEntriesFast Count count num_rows shape size nrows": _COUNT,
+    "GetEntries GetEntriesFast GetNEntries GetNElements Count count num_rows shape size nrows": _COUNT,
     "Draw Histo1D Histo2D Histo3D Profile1D hist histogram plot": _HISTOGRAM,
     "Filter filter query where Cut select_rows": _FILTER,
     "sort sort_values sort_by order_by": _SORTED,
@@ -90,7 +91,7 @@ _OF_TREE = {
     "SetEntryList": "tree.to_arrow(entries=[1, 3])",
     "extend append fill Fill add": NEW + "  # files are written as a whole",
     "SetBranchStatus SetBranchAddress Branch": 'tree.scan(["x", "y"])',
-    "GetBranch GetLeaf GetColumn branch": 'tree["x"]',
+    "GetBranch GetLeaf GetColumn GetView branch": 'tree["x"]',
     "AddFriend": 'tree.add_friend(other)  # entry by entry; by columns: tree.add_friend(other, index=["run", "event"])',
     "join merge": 'tree.add_friend(other, "other", index=["run", "event"])',
     "to_dask dask": 'ar.dask.dataframe("events.root", tree="t")',
@@ -210,8 +211,8 @@ _OF_TABLE = {
     "num_rows GetEntries": "table.num_entries",
 }
 _OF_HISTOGRAM = {
-    "GetBinContent At": "hist.values(flow=True)[2]  # bin 0 is the underflow, as ROOT counts",
-    "GetBinError": "hist.errors(flow=True)[2]  # bin 0 is the underflow, as ROOT counts",
+    "GetBinContent At": f"hist.values(flow=True)[2]  # {_OF_BIN}: map.values(flow=True)[2, 3]",
+    "GetBinError": f"hist.errors(flow=True)[2]  # {_OF_BIN}: map.errors(flow=True)[2, 3]",
     "GetArray content contents": "hist.values()  # flow=True has underflow and overflow, too",
     "GetEntries entries": "hist.num_entries",
     "Integral GetSumOfWeights sum": "hist.values().sum()",
@@ -219,6 +220,8 @@ _OF_HISTOGRAM = {
     "GetStdDev GetRMS rms stddev std_dev": 'hist.std()  # of y, in two dimensions: map.std("y")',
     "GetMaximum max": "hist.values().max()",
     "GetNbinsX nbins": "hist.axis(0).n_bins",
+    "GetNbinsY": "map.axis(1).n_bins",
+    "GetYaxis": "map.axis(1).edges()  # and centers, widths",
     "edges GetXaxis GetBinLowEdge GetBinCenter bins": "hist.axis(0).edges()  # and centers, widths",
     "Draw plot show Print": "print(hist.to_hist())  # or hist.to_hist().plot()",
     "Scale Add Divide Multiply Rebin rebin Fit ProjectionX project density": _FIT,
@@ -262,6 +265,8 @@ _OF_MODULE = {
     "to_pandas to_numpy to_awkward to_polars to_arrow": 'ar.open("events.root")["t"].to_pandas(["x"])',
     "ZSTD ZLIB LZ4 LZMA": 'ar.write("new.root:t", data, compression="zstd:5")',
     "EnableImplicitMT": 'ar.scan("a.root", tree="t", n_threads=2)  # threads are used without being asked for',
+    "RNTupleReader TTreeReader": 'ar.open("events.root")["t"]',
+    "RNTupleWriter RNTupleModel": 'ar.write("new.root:t", data, layout="rntuple")',
     "TH1 TH1F TH1D TH2 TH2F TH2D": (
         'with ar.create("new.root") as new: new["h"] = np.histogram([1, 2, 2], bins=3)'
     ),
