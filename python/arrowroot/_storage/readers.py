@@ -127,10 +127,6 @@ def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File
         return _native.open_reader(FsspecReader(url), options)
     try:
         return _native.open_file([url], options)
-    except NoSuchFileError as error:
-        if hint := meant_url(url):
-            raise NoSuchFileError(f"{error}{hint}") from None
-        raise
     except AccessDeniedError as error:
         # XRootD's own client shows a server the credentials that it finds.
         if not _is_xrootd(url) or not _native.may_see_credentials(url, options):
@@ -142,6 +138,12 @@ def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File
         except ImportError as missing:
             raise AccessDeniedError(f"{error} ({missing})") from None
         return _native.open_reader(reader, options)
+    except StorageError as error:
+        if scheme == "file":
+            from arrowroot._storage.meant import meant_file
+
+            error.args = (f"{error}{meant_url(url) or meant_file(url)}",)
+        raise
 
 
 def _refuse_unnamed(url: str, options: Sequence[tuple[str, str, str]]) -> None:
