@@ -47,6 +47,17 @@ def test_two_axes_have_the_range_of_all_values(file, arrowroot_command, tmp_path
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_both_axes_may_be_of_one_expression(file, arrowroot_command):
+    text = arrowroot_command("draw", f"{file}:t", "x:x").stdout
+    assert text.splitlines()[0].startswith("x (y) : x (x)  ")
+
+
+def test_pictures_in_pipes_have_the_width_of_a_terminal(file, arrowroot_command, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    for words in (["x"], ["x", "v"], ["x", "--bins", "2"]):
+        assert max(map(len, arrowroot_command("draw", f"{file}:t", *words).stdout.splitlines())) <= 80
+
+
 def test_each_file_has_its_own(file, arrowroot_command, tmp_path):
     picture = tmp_path / "both.svg"
     text = arrowroot_command(

@@ -107,6 +107,10 @@ def _opening_of(url: Any, replicas: Location | Iterable[Location], options: Stor
     if not isinstance(url, str | bytes | os.PathLike):
         if isinstance(url, list) and len(url) == _N_WITH_ANOTHER:
             _refuse_another(*url)
+        if type(url).__module__.startswith("cppyy"):
+            raise InvalidRequestError(
+                "open() takes no object of PyROOT, but its path: write arrowroot.open(file.GetName())"
+            )
         several = (
             ": arrowroot.scan([...]) reads several files one after the other, and open(url, replicas=[...]) names "
             "other places of the same file"

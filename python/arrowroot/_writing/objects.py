@@ -102,6 +102,10 @@ def _record(value: Any, name: str, depth: int) -> Record:
     if isinstance(value, list | dict) and depth >= _MAX_DEPTH:
         raise UnsupportedError(f"{where}lists and dictionaries in each other, more than {_MAX_DEPTH} deep")
     if isinstance(value, list):
+        if value and all(isinstance(item, Number) for item in value):
+            raise UnsupportedError(
+                f'{where}numbers are no objects of ROOT, but a table: write {{"x": values}}'
+            )
         items = [_record(item, f"{name}_{index}", depth + 1) for index, item in enumerate(value)]
         return list_of("TList", items, name)
     if isinstance(value, dict) and are_objects(value):

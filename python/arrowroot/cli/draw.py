@@ -34,6 +34,8 @@ _LOOK = (
     r"(?i)(colz?|hist|same|goff|lego\d?|surf\d?|cont\d?|box\d?|text\d*|scat|candle\w*|violin|arr|prof\w?"
     r"|norm|e\d?|p|l|c){1,3}"
 )
+#: The columns of a picture that goes into a file or a pipe.
+_PIPED_WIDTH = 80
 #: Bins of one dimension, and of each of two.
 _N_BINS = (50, 20)
 
@@ -128,6 +130,12 @@ def _settle_tree(options: argparse.Namespace) -> None:
 
     Raises: InvalidRequestError, with the line to write, for another object in the place of an expression.
     """
+    files = [text for text in options.expressions if Path(split_url(text)[0]).is_file()]
+    if files:
+        rest = [word for word in options.words[1:] if word != options.url and word not in files]
+        listed = f"printf '%s\\n' {shlex.join([options.url, *files])} > files.txt"
+        line = shlex.join(["arrowroot", "draw", "@files.txt", *rest])
+        raise InvalidRequestError(f"draw: several files are a list of them: write {listed}, then {line}")
     (url, tree), (name, *others) = split_url(options.url), options.expressions
     if tree is not None or not has_object(url, name) or _is_known(options, name):
         return
@@ -211,11 +219,13 @@ def _axes(options: argparse.Namespace, expressions: Sequence[str]) -> list[tuple
         *options.range,
         *[None] * (len(expressions) - len(options.range)),
     ]
-    left = [text for text, one in zip(expressions, given, strict=True) if one is None]
-    found = iter(_ends(_scan(options, [f"({text})" for text in left]), options.url) if left else [])
+    # Axes may be of one expression, which is one column.
+    left = [*dict.fromkeys(text for text, one in zip(expressions, given, strict=True) if one is None)]
+    ends = _ends(_scan(options, [f"({text})" for text in left]), options.url) if left else []
+    found = dict(zip(left, ends, strict=True))
     axes = []
-    for one in given:
-        low, high, is_integer = (*one, False) if one is not None else next(found)
+    for text, one in zip(expressions, given, strict=True):
+        low, high, is_integer = (*one, False) if one is not None else found[text]
         if is_integer and options.bins is None and high - low < n_bins:
             axes.append((int(high - low) + 1, low - 0.5, high + 0.5))  # a bin for each
         elif one is None and low == high:
@@ -269,7 +279,7 @@ def _show(options: argparse.Namespace, what: _Drawn, name: str, filled: Any, of_
     if name:
         said += f", of {printable(name)}"
     print(terminal.Style(sys.stdout).headed(printable(str(what)), said))
-    print("\n".join(art.histogram(of_root, terminal.width())))
+    print("\n".join(art.histogram(of_root, terminal.width(piped=_PIPED_WIDTH))))
 
 
 def _as_of_root(filled: Any) -> Histogram:

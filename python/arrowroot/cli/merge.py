@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from arrowroot import InvalidRequestError
 from arrowroot._converting.replaced import check_replaced
 from arrowroot._merging.merge import merged, request_of
 from arrowroot._merging.outputs import left_over
@@ -14,6 +17,7 @@ from arrowroot._render import printable, without_secrets
 from arrowroot._sizes import counted, format_bytes
 from arrowroot.cli import destinations
 from arrowroot.cli.failures import EXIT_DONE, EXIT_SKIPPED
+from arrowroot.cli.lines import may_be_input
 from arrowroot.cli.target import storage_options
 
 if TYPE_CHECKING:
@@ -52,6 +56,10 @@ def run(options: argparse.Namespace) -> int:
     destinations.check([("OUT", request.output)], {})
     # A glob without the name of an output before it would lose its first file.
     meant = f"; the first file is the output: arrowroot merge OUT {request.output} ... merges it with others"
+    *others, last = request.inputs
+    if others and not options.force and os.path.exists(request.output) and not may_be_input(last):  # noqa: PTH110 - text
+        line = shlex.join(["arrowroot", "merge", last, request.output, *others])
+        raise InvalidRequestError(f"merge: the output comes first: write {line}")
     check_replaced([(request.output, None)], is_forced=options.force, hint=meant)
     check: Check | None = None
     if options.verify:
