@@ -131,8 +131,12 @@ def _refuse_without(call: str, names: Sequence[str], args: Sequence[object]) -> 
 
 def refuse_swapped(call: str, output: object, other: object) -> None:
     """Raise InvalidRequestError, with the line to write, for data or inputs where the output belongs."""
-    is_place = output is None or isinstance(output, str | bytes | os.PathLike)
-    if is_place or not isinstance(other, str | os.PathLike):
+    may_be_swapped = isinstance(output, list | tuple) or (call == "write" and not isinstance(output, bytes))
+    if (
+        not may_be_swapped
+        or isinstance(output, str | os.PathLike)
+        or not isinstance(other, str | os.PathLike)
+    ):
         return
     from arrowroot._hints import for_swapped
 

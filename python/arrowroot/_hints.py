@@ -187,7 +187,7 @@ def for_swapped(call: str, output: str, other: object) -> str:
         named = output if re.search(r"\.root:.", output) else f"{output}:Events"
         return f"ar.write({named!r}, data)"
     inputs = list(other) if isinstance(other, list | tuple) else other
-    each = (shown(inputs), repr(output)) if call == "skim" else (repr(output), shown(inputs))
+    each = (shown(inputs), repr(output)) if call in ("skim", "index") else (repr(output), shown(inputs))
     return f"ar.{call}({', '.join(each)})"
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from arrowroot._api.chain import Chain
 from arrowroot._api.opened import opened_row, opened_trees
 from arrowroot._api.tree import Tree
-from arrowroot._arguments import takes
+from arrowroot._arguments import refuse_swapped, takes
 from arrowroot._errors import (
     ArrowrootError,
     InvalidRequestError,
@@ -20,6 +20,7 @@ from arrowroot._errors import (
     StorageError,
 )
 from arrowroot._options import MEMORY_BUDGET, Options
+from arrowroot._render import shown
 from arrowroot._saving import checksum
 from arrowroot._saving.lock import held
 from arrowroot._saving.replacing import is_special, put
@@ -103,6 +104,9 @@ def index(
         >>> ar.index("run*.root", "runs.parquet").events
         <EventIndex runs.parquet: 200 events in 2 trees, by run, luminosityBlock, event>
     """
+    refuse_swapped("index", output, paths)
+    if not isinstance(output, str | os.PathLike):
+        raise InvalidRequestError(f"index: expected the path of a Parquet file to write, got {shown(output)}")
     target = Path(output)
     if is_special(str(target)):
         raise InvalidRequestError(
