@@ -135,6 +135,8 @@ def test_the_line_that_is_answered_runs(words: str, capsys: pytest.CaptureFixtur
         ("help head", "head --help"),
         ("help", ""),
         ("help help", ""),
+        ("head help", "head --help"),
+        ("lab help", "lab --help"),
         ("help lab run", "lab run --help"),
         ("layout FILE Events", "layout FILE:Events"),
         ("show FILE:Events", "ls FILE:Events"),

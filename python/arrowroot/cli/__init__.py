@@ -54,6 +54,8 @@ def _main(argv: Sequence[str] | None) -> int:
         arguments[0:1] in (["-h"], ["--help"]) and arguments[1:] and not arguments[1].startswith("-")
     ):
         arguments = [*arguments[1:], "--help"]
+    if arguments[1:] in (["help"], ["-?"], ["/?"]) and not os.path.exists(arguments[1]):  # noqa: PTH110 - text
+        arguments[1] = "--help"
     try:
         if arguments and (other := installed.find(arguments[0])):
             return other(arguments[1:])
