@@ -121,6 +121,15 @@ def positive(text: str) -> int:
     return _counting(text, 1)
 
 
+def batch_size(text: str) -> str:
+    """Return the size of batches. Raises: ArgumentTypeError for a bare number, which may be of entries or bytes."""
+    if text.isdecimal():
+        raise argparse.ArgumentTypeError(
+            f"{text} of what? write --batch-entries {text}, or --batch-size {text}B"
+        )
+    return text
+
+
 def fraction(text: str) -> float:
     """Return a share above 0 and at most 1."""
     number = _number(float, text)

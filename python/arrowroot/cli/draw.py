@@ -137,12 +137,14 @@ def _settle_tree(options: argparse.Namespace) -> None:
         line = shlex.join(["arrowroot", "draw", "@files.txt", *rest])
         raise InvalidRequestError(f"draw: several files are a list of them: write {listed}, then {line}")
     (url, tree), (name, *others) = split_url(options.url), options.expressions
-    if tree is not None or not has_object(url, name) or _is_known(options, name):
+    if not has_object(url, tree or name) or (tree is None and _is_known(options, name)):
         return
-    place = f"{url}:{name}"
-    if not isinstance(arrowroot.open(url)[name], arrowroot.Tree):
-        raise InvalidRequestError(f"draw: {name} is no column: write arrowroot show {shlex.quote(place)}")
-    if others:
+    place = f"{url}:{tree or name}"
+    if not isinstance(arrowroot.open(url)[tree or name], arrowroot.Tree):
+        raise InvalidRequestError(
+            f"draw: {tree or name} has no columns: write arrowroot show {shlex.quote(place)}"
+        )
+    if others and tree is None:
         options.url, options.expressions = place, others
 
 

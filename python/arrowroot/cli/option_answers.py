@@ -71,7 +71,10 @@ _OPTIONS_OF = {
     },
     "ls": {"-1": "--keys"},
     "perf": {"-o --output --out": "--json > FILE, or --plot FILE for a picture"},
-    "show": {"-o --output --out --plot --png --pdf --svg --draw --save": _PICTURE},
+    "show": {
+        "--csv --values --contents": "--json",
+        "-o --output --out --plot --png --pdf --svg --draw --save": _PICTURE,
+    },
     # Those of NanoAOD-tools.
     "skim": {
         "-J --json-input": "--lumi-mask {FILE}",

@@ -22,6 +22,7 @@ from arrowroot.cli.arguments import (
     add_define,
     add_filter,
     add_storage,
+    batch_size,
     count,
     duration,
     entry_range,
@@ -369,7 +370,9 @@ def _perf(perf: argparse.ArgumentParser) -> None:
     perf.add_argument("--threads", metavar="N", type=count, default=0, help="0: as many as cores (default)")
     perf.add_argument("--repeat", metavar="N", type=positive, default=1, help="read it so many times")
     batches = perf.add_mutually_exclusive_group()
-    batches.add_argument("--batch-size", metavar="SIZE", default="64 MB", help="default: 64 MB")
+    batches.add_argument(
+        "--batch-size", metavar="SIZE", type=batch_size, default="64 MB", help="default: 64 MB"
+    )
     batches.add_argument("--batch-entries", metavar="N", type=positive, help="batches of so many entries")
     perf.add_argument("--memory-budget", metavar="SIZE", default="512 MB", help="default: 512 MB")
     perf.add_argument(
