@@ -201,7 +201,7 @@ class NoSuchAttributeError(ArrowrootError, AttributeError):
 
     >>> tree.arrays()
     Traceback (most recent call last):
-    arrowroot.NoSuchAttributeError: 'Tree' object has no attribute 'arrays': write tree.to_awkward(["x"]) ...
+    arrowroot.NoSuchAttributeError: 'Tree' object has no attribute 'arrays': write tree.to_awkward(["MET_pt"]) ...
     """
 
 
@@ -512,9 +512,21 @@ def no_attribute(of: object, name: str, hints: str | None = None) -> NoSuchAttri
             hint = f": write {line}"
         else:
             hint = for_attribute(hints or kind, name, dir(sys.modules[of] if isinstance(of, str) else of))
+            if kind in ("Tree", "Scan", "TreeColumn"):
+                hint = _with_columns(hint, of)
     error = NoSuchAttributeError(f"{what} has no attribute {name[:_END_OF_MESSAGE]!r}{hint}")
     error.name = name
     return error
+
+
+def _with_columns(hint: str, of: object) -> str:
+    """Return a hint with columns that there are; as it is where they cannot be read."""
+    from arrowroot._hints import with_columns
+
+    try:
+        return with_columns(hint, of)
+    except ArrowrootError:
+        return hint
 
 
 def _of_columns(of: object, name: str) -> str | None:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: An argument to write, and not a call.
 _ARGUMENT = r"(\w+)=(?!=)"
+#: A name of a column that needs no quotes in an expression.
+_PLAIN = r"[A-Za-z_]\w*"
 #: Shorter names are like too many others.
 _MIN_LENGTH = 3
 
@@ -63,6 +65,32 @@ def for_attribute(kind: str, name: str, known: Iterable[str]) -> str:
     if line is not None:
         return f": write {line}"
     return near(name, [one for one in known if not one.startswith("_")]) if len(name) >= _MIN_LENGTH else ""
+
+
+def with_columns(line: str, of: Any) -> str:
+    """Return a line with columns that a tree, a scan or a column has in the place of those that stand for them."""
+    if not re.search(r'"[^"]*\b[xynv]\b', line):
+        return line
+    if hasattr(type(of), "metadata"):
+        meant = dict.fromkeys("xv", of.name) if re.fullmatch(_PLAIN, of.name) else {}
+    else:
+        meant = _numbers_of(of.schema)
+
+    def named(quoted: re.Match[str]) -> str:
+        return re.sub(r"\b[xynv]\b", lambda name: meant.get(name[0], name[0]), quoted[0])
+
+    return re.sub(r'"[^"]*"', named, line)
+
+
+def _numbers_of(schema: Any) -> dict[str, str]:
+    """Return columns of numbers in the place of x, y and n, where there are none of these names."""
+    from pyarrow import types
+
+    plain = [field for field in schema if re.fullmatch(_PLAIN, field.name)]
+    whole = [field.name for field in plain if types.is_integer(field.type)]
+    numbers = [field.name for field in plain if types.is_floating(field.type)] + whole
+    ours = {"x": numbers[:1], "y": numbers[1:2] or numbers[:1], "n": whole[:1] or numbers[:1]}
+    return {name: found[0] for name, found in ours.items() if found and name not in schema.names}
 
 
 def for_argument(

@@ -557,3 +557,28 @@ def test_batches_are_a_table_wherever_they_are_set(tmp_path: Path) -> None:
     found = ar.open(tmp_path / "b.root")
     assert [found[name].num_entries for name in found.trees] == [3, 3, 6]
     assert found["of_list"].to_arrow("x").to_pydict() == {"x": [1, 2, 3]}
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "tree.arrays()",
+        "tree.filter('a')",
+        "tree.Define",
+        "tree.groupby('k')",
+        "tree.Mean('a')",
+        "tree.unique('k')",
+        "tree.scan().sort_values('a')",
+        "tree.Draw('a')",
+        "tree['b'].hist()",
+    ],
+)
+def test_lines_name_columns_that_there_are(typed: str, tmp_path: Path) -> None:
+    if "hist" in typed or "Draw" in typed:
+        pytest.importorskip("hist")
+    ar.write(f"{tmp_path}/c.root:t", {"text": ["a"], "a": [1.5], "b": [2.5], "k": [3], "w": [[1.0]]})
+    names: dict[str, Any] = {"ar": ar, "tree": ar.open(tmp_path / "c.root")["t"]}
+    line = line_for(typed, names)
+    assert not re.search(r'"[xyn]"', line)
+    names |= {"scan": names["tree"].scan(), "column": names["tree"]["b"]}
+    assert value_of(line, names) is not None
