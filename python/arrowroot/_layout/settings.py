@@ -122,10 +122,26 @@ def _index(value: object, what: str, whole: object) -> int:
     return number
 
 
+#: What others call these codecs, and what is nearest to codecs that ROOT does not have.
+_OTHERS = {
+    **dict.fromkeys(("gzip", "gz", "deflate", "zip"), "zlib"),
+    **dict.fromkeys(("zstandard", "zst", "brotli", "blosc"), "zstd"),
+    **dict.fromkeys(("snappy", "lzo", "lz4hc"), "lz4"),
+    **dict.fromkeys(("xz", "7z", "bz2", "bzip2"), "lzma"),
+}
+
+
 def _number_of(name: str, level: int | None, what: str, whole: object) -> int:
     if name == "none" and level is None:
         return 0
     if name not in _CODECS:
+        if name in _OTHERS:
+            same = (
+                _OTHERS[name]
+                if level is None
+                else f"{_OTHERS[name]}:{min(max(level, _LEVELS[0]), _LEVELS[-1])}"
+            )
+            raise InvalidRequestError(f"{what}={shown(whole)}: there is no codec {name!r}: write {same!r}")
         near = nearest(name, _CODECS)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise InvalidRequestError(f"{what}={shown(whole)}: there is no codec {name!r}{hint}: {_HOW}")
