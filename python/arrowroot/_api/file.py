@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from arrowroot import _native
-    from arrowroot._api.tree import Pick
+    from arrowroot._api.tree_metadata import Pick
     from arrowroot._cost.accounts import Account
     from arrowroot._native import Merger, Table
     from arrowroot._storage.config import Option

@@ -31,7 +31,7 @@ from arrowroot._sizes import LARGEST, checked_count, counted, format_bytes, form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Literal, TypeAlias
+    from typing import Literal
 
     import awkward as ak
     import numpy as np
@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     from arrowroot._select.columns import Columns, Test
     from arrowroot._select.entries import EntrySet
     from arrowroot._select.events import Missing
-
-    #: A tree, its path in an output, branches, and runs of entries: the first of each and the one after its last.
-    Pick: TypeAlias = tuple[_native.Table, str, Sequence[str], npt.NDArray[np.uint64]]
 
 #: What scans, chains and friends ask of a tree.
 _FOR_SCANS = frozenset(
@@ -563,14 +560,6 @@ class Tree(TreeMetadata):
             options = options._replace(batch_bytes=min(LARGEST, max(1, round(n_bytes))))
         native = self._native.scan(paths, entries=entries, **options.engine())
         return TreeSource(native, self._url, (options.whole_budget_bytes, options.memory_budget_bytes))
-
-    def pick_fault(self, branches: list[str]) -> str | None:
-        """Return why entries of branches cannot be copied as their bytes are; "" if that makes no difference."""
-        return self._native.pick_fault(branches)
-
-    def picked(self, path: str, branches: Sequence[str], runs: npt.NDArray[np.uint64]) -> Pick:
-        """Return entries of branches for a merger: ``path`` in the output, and runs of entries."""
-        return self._native, path, branches, runs.ravel()
 
     def packed_for(self, table: _native.TableWriter) -> _native.Packed:
         """Return the clusters that can be copied to a table being written without being unpacked; for skims."""

@@ -9,10 +9,18 @@ from arrowroot._api.column import Column, Listed
 from arrowroot._errors import UnsupportedError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeAlias
+
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
     from arrowroot import _native
     from arrowroot._select.objects import PhysicsObject
+
+    #: A tree, its path in an output, branches, and runs of entries: the first of each and the one after its last.
+    Pick: TypeAlias = tuple[_native.Table, str, Sequence[str], npt.NDArray[np.uint64]]
 
 #: Estimated bytes of metadata in memory for each branch (its record and what is made of it), and each basket or page;
 #: the same once it is compact.
@@ -176,6 +184,14 @@ class TreeMetadata:
     def aliases(self) -> dict[str, str]:
         """Expressions by the names that ``TTree::SetAlias`` gave them. They are columns of scans."""
         return dict(self._native.aliases)
+
+    def pick_fault(self, branches: list[str]) -> str | None:
+        """Return why entries of branches cannot be copied as their bytes are; "" if that makes no difference."""
+        return self._native.pick_fault(branches)
+
+    def picked(self, path: str, branches: Sequence[str], runs: npt.NDArray[np.uint64]) -> Pick:
+        """Return entries of branches for a merger: ``path`` in the output, and runs of entries."""
+        return self._native, path, branches, runs.ravel()
 
     @property
     def records_types(self) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from arrowroot._api.file import File
-    from arrowroot._api.tree import Pick
+    from arrowroot._api.tree_metadata import Pick
     from arrowroot._skimming.outputs import Outputs
 
 

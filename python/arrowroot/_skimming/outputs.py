@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from arrowroot import _native
-    from arrowroot._api.tree import Pick, Tree
+    from arrowroot._api.tree import Tree
+    from arrowroot._api.tree_metadata import Pick
     from arrowroot._options import Options
     from arrowroot._skimming.picking import PickedEntries
     from arrowroot._skimming.ranges import Annotation

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from arrowroot._api.attributes import AttributeSet
     from arrowroot._api.outputs import Outputs
-    from arrowroot._api.tree import Pick, Tree
+    from arrowroot._api.tree import Tree
+    from arrowroot._api.tree_metadata import Pick
     from arrowroot._expressions.scope import Alias, Scope
     from arrowroot._layout.layout import LayoutLike
     from arrowroot._options import Define, Options

@@ -139,7 +139,8 @@ def _open_one(url: str, options: Sequence[tuple[str, str, str]]) -> _native.File
             raise AccessDeniedError(f"{error} ({missing})") from None
         return _native.open_reader(reader, options)
     except StorageError as error:
-        if scheme == "file":
+        # A file that is there was meant; there may be no descriptor left to import by.
+        if scheme == "file" and not os.path.isfile(url):  # noqa: PTH113 - text, perhaps of bytes that are no UTF-8
             from arrowroot._storage.meant import meant_file
 
             error.args = (f"{error}{meant_url(url) or meant_file(url)}",)
