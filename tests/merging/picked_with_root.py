@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tests.judge.lazy import ROOT
 
 _OBJECTS = r"""
@@ -160,6 +162,40 @@ def told_objects(path: str, name: str = "t", modulus: int = 1, low: int = 1, blo
     """Return what ROOT reads of each entry with ``run % modulus < low`` or one of some blocks."""
     _declare()
     return str(ROOT.ToldObjects(path, name, modulus, low, blocks)).splitlines()
+
+
+def write_pointers(path: str, classes: list[str]) -> None:
+    """Write a tree of 20 entries with an array of pointers to objects of some classes in turn."""
+    file = ROOT.TFile(path, "RECREATE")
+    tree = ROOT.TTree("t", "")
+    array, k = ROOT.TObjArray(), np.zeros(1, dtype=np.int32)
+    tree.Branch("array", "TObjArray", array, 32000, 0)
+    tree.Branch("k", k, "k/I")
+    for entry in range(20):
+        k[0] = entry
+        array.Clear()
+        kept = [
+            getattr(ROOT, name)() if name == "TNamed" else getattr(ROOT, name)(f"{name} {entry}")
+            for name in classes
+        ]
+        for one in kept:
+            if one.ClassName() == "TNamed":
+                one.SetName(f"named {entry}")
+            array.Add(one)
+        tree.Fill()
+    tree.Write()
+    file.Close()
+
+
+def told_pointers(path: str) -> list[list[str]]:
+    """Return the classes and names that each entry points to."""
+    file = ROOT.TFile(path)
+    tree = file.Get("t")
+    told = []
+    for entry in range(tree.GetEntries()):
+        tree.GetEntry(entry)
+        told.append([f"{one.ClassName()} {one.GetName()}" for one in tree.array])
+    return told
 
 
 def told_of_tree(path: str, name: str = "t") -> dict[str, Any]:

@@ -127,6 +127,28 @@ def test_ranges_of_entries_and_picked_events_are_copied(inputs, tmp_path):
     assert root.run(of_root.told_objects, tmp_path, "none.root") == []
 
 
+@pytest.mark.parametrize("condition", ["Entry$ % 7 == 3", "entry % 7 == 3"])
+def test_numbers_of_entries_alone_select_them(inputs, tmp_path, condition):
+    path, out = inputs[0] / "a.root", tmp_path / "out.root"
+    made = ar.skim(path, out, "t", filter=condition)
+    assert [cut.num_entries for cut in made.cuts] == [4 * N, (4 * N - 3 + 6) // 7]
+    told = root.run(of_root.told_objects, tmp_path, "out.root")
+    assert [int(line.split()[0]) for line in told] == list(range(100003, 100000 + 4 * N, 7))
+
+
+def test_inputs_may_have_objects_of_different_classes_behind_pointers(tmp_path):
+    root.run(of_root.write_pointers, tmp_path, "one.root", ["TNamed"])
+    root.run(of_root.write_pointers, tmp_path, "two.root", ["TObjString", "TNamed"])
+    paths = [tmp_path / "one.root", tmp_path / "two.root"]
+    assert len({ar.open(path)["t"].schema for path in paths}) == 2
+    made = ar.skim(paths, tmp_path / "out.root", "t", filter="k % 2 == 0")
+    assert made.outputs[0].num_entries == 20
+    told = [root.run(of_root.told_pointers, tmp_path, path.name) for path in paths]
+    assert root.run(of_root.told_pointers, tmp_path, "out.root") == [
+        line for lines in told for line in lines[::2]
+    ]
+
+
 def test_trees_that_are_carried_stay_trees_of_objects(inputs, tmp_path):
     directory = inputs[0]
     ar.merge(tmp_path / "both.root", [directory / "a.root"])

@@ -625,6 +625,15 @@ def test_what_cannot_be_is_refused_and_the_table_goes_on(tmp_path):
             with pytest.raises(ar.InvalidRequestError, match="range lacks 0"):
                 table.append({"n": [1], "f": [1.5]})
             table.append({"n": [1], "l": [[1.5]]})
+        pairs = pa.list_(pa.struct([("p", pa.int32())]), 2)
+        with file.tree("pairs", layout="rntuple", columns="vary") as table:
+            table.append({"n": [1], "r": [[{"a": 1}]]})
+            with pytest.raises(ar.InvalidRequestError, match="records in a list of fixed length"):
+                table.append({"n": [2], "r": [[{"a": 2}]], "x": pa.array([[{"p": 1}, {"p": 2}]], pairs)})
+            inside = pa.list_(pa.struct([("a", pa.int64()), ("b", pairs)]))
+            with pytest.raises(ar.InvalidRequestError, match="records in a list of fixed length"):
+                table.append({"n": [2], "r": pa.array([[{"a": 1, "b": [{"p": 1}, {"p": 2}]}]], inside)})
+            table.append({"n": [2], "r": [[{"a": 2}]]})
         with file.tree("early", columns="vary") as table:
             # Nobody has said the type of x when y comes.
             table.append({"x": [None]})
@@ -637,6 +646,7 @@ def test_what_cannot_be_is_refused_and_the_table_goes_on(tmp_path):
             {"x": [3.0], "m": 2, "y": 1},
         ]
         assert file["ranged"].to_arrow()["l"].to_pylist()[0] == []
+        assert file["pairs"].to_arrow()["r"].to_pylist() == [[{"a": 1}], [{"a": 2}]]
         assert file["early"].to_arrow().to_pylist() == [{"x": None, "y": 0}, {"x": None, "y": 1}]
 
 

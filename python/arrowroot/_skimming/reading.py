@@ -209,7 +209,7 @@ class Reading:
         picked = self.picked[table.path] = PickedEntries(len(self._request.outputs))
         is_main = table is self.table
         first, end = (self.entries if is_main else None) or (0, table.tree.num_entries)
-        if not (is_main and self.flow.columns):
+        if not (is_main and self.flow.asks):
             if is_main:
                 self.flow.count_all(end - first)
             picked.add(np.array([(first, end)][: end - first], dtype=np.uint64).reshape(-1, 2), None)

@@ -312,7 +312,9 @@ class _Skim:
 
     def _leave_out(self, number: int, url: str, reason: str) -> None:
         """Note an input that is bad: the trees of a file go with its first one, and so does what it has besides."""
-        self._bad.append((url, reason))
+        place, tree = self._request.files[number]
+        has_others = sum(other == place for other, _ in self._request.files) > 1
+        self._bad.append((f"{url}:{tree}" if tree is not None and has_others else url, reason))
         self._bad_numbers.add(number)
         if self._given is not None and self._given.is_first and self._given.beside:
             self._lost[url] = reason
