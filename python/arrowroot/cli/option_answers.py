@@ -345,9 +345,12 @@ def _for_word(name: str, wrong: str, words: Sequence[str], help_of: str) -> str:
     """Return the answer to a word that is no option, and for which a command has no place."""
     files = [word for word in words[1:] if not word.startswith("-")]
     if name == "convert":
-        if len(files) == 3 and not looks_like_file(files[1]):
+        # Others are values of options, or trees.
+        named = [one for one in files if looks_like_file(one) or re.fullmatch(r"[\w./~+-]+\.[a-z]\w*", one)]
+        if len(files) == 3 and files[1] not in named:
             return f"convert takes one file: write arrowroot convert {files[0]}:{files[1]} {files[2]}"
-        return f"convert takes one file: {merged(files[:-1], files[-1])}"
+        if len(named) > 2:
+            return f"convert takes one file: {merged(named[:-1], named[-1])}"
     if name == "sample" and len(files) == 3:
         option = "--entries" if wrong.isdecimal() else "--size"
         return f"sample takes no {wrong!r}: write arrowroot sample {shlex.join([*files[:2], option, wrong])} {help_of}"
