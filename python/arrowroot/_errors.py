@@ -532,9 +532,10 @@ def _with_columns(hint: str, of: object) -> str:
 def _of_columns(of: object, name: str) -> str | None:
     """Return what reads the columns of a collection, or a column of a scan; None if there is none of that name."""
     try:
-        if hasattr(type(of), "matching") and of.matching(f"{name}_*"):  # type: ignore[attr-defined]
+        # Trees and scans have these; their modules import this one.
+        if hasattr(type(of), "matching") and of.matching(f"{name}_*"):  # type: ignore[attr-defined]  # of a tree
             return f'tree.to_awkward("{name}_*", objects=True)'
-        if hasattr(type(of), "drain") and name in of.column_names:  # type: ignore[attr-defined]
+        if hasattr(type(of), "drain") and name in of.column_names:  # type: ignore[attr-defined]  # of a scan
             return f"scan.to_awkward()[{name!r}]"
     except ArrowrootError:
         pass

@@ -18,6 +18,7 @@ _OBJECTS = r"""
 #include <TNamed.h>
 #include <TObjArray.h>
 #include <TObjString.h>
+#include <TParticle.h>
 #include <TRandom3.h>
 #include <TRef.h>
 #include <TTree.h>
@@ -32,6 +33,7 @@ struct Objects {
    std::map<std::string, std::string> *map = new std::map<std::string, std::string>;
    TLorentzVector *split = new TLorentzVector, *whole = new TLorentzVector;
    TClonesArray *jets = new TClonesArray("TLorentzVector"), *unsplit = new TClonesArray("TLorentzVector");
+   TClonesArray *particles = new TClonesArray("TParticle");
    TObjArray *named = new TObjArray;
    TNamed *target = new TNamed;
    TRef *ref = new TRef;
@@ -55,6 +57,7 @@ void WriteObjects(const char *path, int seed, int n_clusters, int n_entries, con
    tree.Branch("whole.", &o.whole, 32000, 0);
    tree.Branch("jets", &o.jets, 32000, 99);
    tree.Branch("unsplit", &o.unsplit, 32000, 0);
+   tree.Branch("particles", &o.particles, 32000, 99);
    tree.Branch("named", &o.named, 32000, 0);
    tree.Branch("target", &o.target, 32000, 0);
    tree.Branch("ref", &o.ref, 32000, 0);
@@ -84,6 +87,12 @@ void WriteObjects(const char *path, int seed, int n_clusters, int n_entries, con
       o.whole->SetPxPyPzE(o.run, 1, random.Gaus(), 3);
       put(o.jets, random.Integer(4));
       put(o.unsplit, random.Integer(3));
+      // Numbers that might be pointers: a class, and what stands behind.
+      o.particles->Clear();
+      for (int i = 0, n = random.Integer(5); i < n; ++i) {
+         auto draw = [&] { return i % 2 ? int(random.Integer(8000)) : -1; };
+         new ((*o.particles)[i]) TParticle(22, 1, draw(), draw(), draw(), draw(), 0, 0, 0, 0, 0, 0, 0, 0);
+      }
       o.named->Delete();
       for (int i = 0, n = random.Integer(5); i < n; ++i) {
          // It has pointers to nothing.
@@ -117,7 +126,7 @@ std::string ToldObjects(const char *path, const char *name, int modulus, int low
    address("run", &o.run); address("block", &o.block); address("n_pt", &o.n_pt); address("pt", o.pt);
    address("text", o.text); address("leaf", &o.leaf); address("word", &o.word); address("words", &o.words);
    address("map", &o.map); address("split", &o.split); address("whole.", &o.whole); address("jets", &o.jets);
-   address("unsplit", &o.unsplit); address("named", &o.named); address("target", &o.target); address("ref", &o.ref);
+   address("unsplit", &o.unsplit); address("particles", &o.particles); address("named", &o.named); address("target", &o.target); address("ref", &o.ref);
    auto vectors = [&](TClonesArray *array) {
       for (auto one : *array) told << " " << ((TLorentzVector *)one)->Px() << "," << ((TLorentzVector *)one)->E();
    };
@@ -133,6 +142,7 @@ std::string ToldObjects(const char *path, const char *name, int modulus, int low
       told << " " << o.split->Px() << " " << o.split->E() << " " << o.whole->Px() << " " << o.whole->Pz();
       vectors(o.jets);
       vectors(o.unsplit);
+      for (auto one : *o.particles) told << " " << ((TParticle *)one)->GetFirstMother() << ((TParticle *)one)->GetSecondMother();
       for (auto one : *o.named) {
          told << " " << one->ClassName() << ":" << one->GetName();
          if (auto axis = dynamic_cast<TAxis *>(one)) told << axis->GetNbins() << (axis->GetLabels() ? "labels" : "");

@@ -44,7 +44,7 @@ def columns_of(path, **options):
 
 
 def process_offsets_of(path, branch):
-    """What is added to the numbers of processes in each basket: the first two bytes of ``fSeekPdir``."""
+    """Return the first two bytes of ``fSeekPdir`` of each basket: they are added to the numbers of processes."""
     data = path.read_bytes()
     names = b"\x07TBasket" + bytes([len(branch)]) + branch.encode()
     places = [at for at in range(len(data)) if data.startswith(names, at)]
@@ -176,7 +176,7 @@ def test_whoever_wants_columns_is_told_that_objects_are_taken_apart(inputs, tmp_
         assert (done.returncode, done.stderr.splitlines()[0]) == (0, remark)
     done = run_here("skim", f"{path}:t", out, "--plan")
     assert done.stdout.startswith(
-        "t: ttree: 22 branches, objects among them: entries are copied byte by byte"
+        "t: ttree: 44 branches, objects among them: entries are copied byte by byte"
     )
     done = run_here("skim", f"{path}:t", out, "--force", "--verify", "--json")
     assert (done.returncode, done.stderr) == (0, "")

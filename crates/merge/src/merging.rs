@@ -140,7 +140,7 @@ impl Names {
         }
     }
 
-    /// Those of an object of a class that gets a path.
+    /// The names of an object of a class that gets a path.
     pub(crate) fn at(path: &str, class_name: &str) -> Names {
         let (directory, name) =
             path.rsplit_once('/').map_or(("", path), |(_, name)| path.split_at(path.len() - name.len()));

@@ -93,7 +93,7 @@ def _check_numbers(path: Path, value: Any) -> None:
 def campaign_called(name: str, beside: str = ".") -> Path | None:
     """Return the file of a campaign of that name, None if there is none. ``beside``: where it may be, too.
 
-    Those of a checkout are found from anywhere, those of others in the usual directory.
+    Campaigns of a checkout are found from anywhere, others in the usual directory.
     """
     from pathlib import Path
 

@@ -20,9 +20,9 @@ def meant_file(path: str) -> str:
     if re.search(r"[*?\[]", path):  # a pattern
         return ""
     if os.path.isdir(path):  # noqa: PTH112 - text, here and below
-        return f": write {os.path.join(path, '*.root')!r} for the files in it"  # noqa: PTH118
+        return f": write {os.path.join(path, '*.root')!r} for the files in it"  # noqa: PTH118 - as above
     file, mark, name = path.partition(".root/")
-    if mark and os.path.isfile(f"{file}.root"):  # noqa: PTH113
+    if mark and os.path.isfile(f"{file}.root"):  # noqa: PTH113 - as above
         return f": write {f'{file}.root:{name}'!r} for what is in it"
     several = [part for part in re.split(r"[,;\s]+", path) if part]
     if len(several) > 1 and all(map(os.path.isfile, several)):
@@ -30,11 +30,11 @@ def meant_file(path: str) -> str:
     meant = next(filter(os.path.isfile, (path.strip(), os.path.expandvars(path), f"{path}.root")), None)
     if meant is None:
         directory, name = os.path.split(path)
-        stem, suffix = os.path.splitext(name)  # noqa: PTH122
+        stem, suffix = os.path.splitext(name)  # noqa: PTH122 - as above
         # All that end alike look alike.
-        stems = {os.path.splitext(one)[0]: one for one in _names_in(directory or ".", suffix)}  # noqa: PTH122
+        stems = {os.path.splitext(one)[0]: one for one in _names_in(directory or ".", suffix)}  # noqa: PTH122 - as above
         close = nearest(stem, stems)[:1]
-        meant = os.path.join(directory, stems[close[0]]) if close else None  # noqa: PTH118
+        meant = os.path.join(directory, stems[close[0]]) if close else None  # noqa: PTH118 - as above
     return f"; did you mean {meant!r}?" if meant else ""
 
 

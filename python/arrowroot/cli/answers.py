@@ -192,7 +192,7 @@ def for_needed(
     """Return the line to write for a command without all that it needs; None: its help says more."""
     if parser is not None:
         found = translated(parser, typed)
-        # What was the value of an option has a place of its own.
+        # The value of an option has a place of its own.
         if not (found.unknown or found.whole) and not set(found.names) <= set(typed):
             return found.line(command)
     files = [one for one in typed if looks_like_file(one)]

@@ -48,7 +48,7 @@ def with_trees(typed: Sequence[str], options: argparse.Namespace) -> list[str]:
 
 def is_file(text: str) -> bool:
     """Return whether a word behind a file is another one, or a pattern of some."""
-    if "://" in text or ".root" in text or text.startswith("@") or os.path.exists(split_url(text)[0]):  # noqa: PTH110
+    if "://" in text or ".root" in text or text.startswith("@") or os.path.exists(split_url(text)[0]):  # noqa: PTH110 - as above
         return True
     import glob
 

@@ -72,7 +72,7 @@ class _Drawn(NamedTuple):
 def _refuse_named(url: str, text: str) -> None:
     """Raise InvalidRequestError, with the line to write, for bins as TTree::Draw takes them, and several columns.
 
-    Those are "x>>h(10,0,100)", and "x, y" and "Muon_*".
+    Such are "x>>h(10,0,100)", and "x, y" and "Muon_*".
     """
     if re.fullmatch(r"[\w.]+\s*([,;]\s*[\w.]+\s*)+", text):
         line = shlex.join(["arrowroot", "draw", url, *re.split(r"\s*[,;]\s*", text.strip())])

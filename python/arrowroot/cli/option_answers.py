@@ -75,7 +75,7 @@ _OPTIONS_OF = {
         "--csv --values --contents": "--json",
         "-o --output --out --plot --png --pdf --svg --draw --save": _PICTURE,
     },
-    # Those of NanoAOD-tools.
+    # NanoAOD-tools have these.
     "skim": {
         "-J --json-input": "--lumi-mask {FILE}",
         "--bi --bo --branch-selection": "-c {NAMES}",

@@ -9,6 +9,7 @@ use crate::column::{Name, Node, Number};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::streamer::Primitive;
+use crate::tree::is_gap;
 
 impl<'a> Reader<'a> {
     /// Reads one value.
@@ -56,7 +57,7 @@ impl<'a> Reader<'a> {
                 } else if let Some((number, ends, numbers)) = lists_of_numbers(item, items) {
                     read_lists(cursor, number, None, ends, numbers)?;
                 }
-                while cursor.remaining() > 0 {
+                while cursor.data().get(cursor.position()..).is_some_and(|rest| !is_gap(rest)) {
                     let before = cursor.position();
                     self.read(cursor, item, items)?;
                     if cursor.position() == before {

@@ -454,7 +454,7 @@ pub fn append_entry_sizes(payload: &mut Vec<u8>, starts: &[u32]) -> Result<()> {
     Ok(())
 }
 
-/// What stands between entries of a basket where others were.
+/// These bytes stand between entries of a basket where others were.
 const GAP: [u8; 16] = *b"\xa7 not an entry. ";
 /// A gap has so many bytes at least.
 const MIN_GAP_BYTES: usize = 4;

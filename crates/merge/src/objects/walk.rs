@@ -52,7 +52,7 @@ struct Walk<'a> {
     counter: usize,
     /// The group that sums are added to.
     group: usize,
-    /// What is walked is the polygon of a bin, whose points are the same in all.
+    /// The polygon of a bin is walked, whose points are the same in all.
     is_shape: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Members that come up in items that clusters have already: they are zero there.
 //!
 //! The format has no deferred columns inside of collections: version 1.0.2.1 declares a feature flag for them, and nobody reads it.
-//! Those columns have pages of zeros in the clusters before, which are stored once for each size.
+//! Such columns have pages of zeros in the clusters before, which are stored once for each size.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -1,6 +1,6 @@
 //! Columns that come up later: deferred columns in the extension of the schema, of which nothing is stored up to there.
 //!
-//! Those inside of collections that have items already are filled up: see `back_fill.rs`.
+//! Columns inside of collections that have items already are filled up: see `back_fill.rs`.
 
 use arrowroot_arrow::stored::stored_name;
 use arrowroot_format as format;

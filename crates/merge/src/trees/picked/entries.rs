@@ -7,11 +7,10 @@
 
 use std::ops::Range;
 
-use arrowroot::format::tree::{BasketHead, Branch, EmbeddedBasket, TreeRecord, append_entry_offsets, append_gap};
+use arrowroot::format::tree::{BasketHead, Branch, EmbeddedBasket, append_entry_offsets, append_gap};
 use arrowroot::format::{Error, Result};
 
 use super::super::copy::MadeBasket;
-use super::super::rebasket::target_bytes;
 
 /// The bit that tells a class from an object in what a pointer says, and that of the bytes of an object.
 const CLASS: u32 = 1 << 31;
@@ -49,7 +48,7 @@ impl Entries {
         Entries { data: Vec::new(), n_entries: 0, places: EntryPlaces::Equal(0), pid_offset: 0, stay_behind: None }
     }
 
-    /// Those of a basket. `payload`: unpacked; `has_pointers`: entries may have some.
+    /// The entries of a basket. `payload`: unpacked; `has_pointers`: entries may have some.
     ///
     /// # Errors
     /// If it is damaged, or stored in a way that is not known.
@@ -70,7 +69,7 @@ impl Entries {
         Entries::checked(head, payload, places, has_pointers)
     }
 
-    /// Those of a basket in the record of its tree. `has_pointers`: as of [`Entries::of`].
+    /// The entries of a basket in the record of its tree. `has_pointers`: as of [`Entries::of`].
     ///
     /// # Errors
     /// As of [`Entries::of`].
@@ -304,11 +303,6 @@ fn equal(head: &BasketHead) -> Result<EntryPlaces> {
 
 fn word(bytes: &[u8]) -> u32 {
     bytes.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
-}
-
-/// True if entries of a branch may have pointers in them: of numbers, texts and lists of these none has.
-pub(crate) fn has_pointers(record: &TreeRecord, branch: &Branch) -> bool {
-    target_bytes(record, branch).is_none()
 }
 
 #[cfg(test)]

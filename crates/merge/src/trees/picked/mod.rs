@@ -55,7 +55,8 @@ impl Pick {
     /// # Errors
     /// If metadata of the tree cannot be read, or it has no such branch.
     pub fn fault(table: &dyn Table, branches: &[String]) -> arrowroot::Result<Option<String>> {
-        Ok(InputTree::of(table, branches)?.err())
+        let Physical::Tree { object_data, .. } = table.physical()? else { return Ok(Some(String::new())) };
+        Ok(InputTree::of(table, branches)?.and_then(|tree| tree.check_writable(object_data)).err())
     }
 }
 

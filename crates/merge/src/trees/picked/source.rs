@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
+use arrow_schema::DataType as ArrowType;
 use arrowroot::format::Output as Bytes;
 use arrowroot::format::tree::{BasketLocation, Branch, BranchId, LeafKind, TreeRecord};
-use arrowroot::{Physical, Table};
+use arrowroot::{ColumnId, MAX_TYPE_BYTES, Physical, Table};
 
 use super::super::copy::{self, Copying, Job};
+use super::super::rebasket::target_bytes;
 use super::super::schema::Mapping;
 use crate::merging::Columns;
 use crate::span::PackedSpan;
@@ -20,6 +22,8 @@ pub(crate) struct InputTree {
     pub(crate) clusters: Vec<u64>,
     /// The index of each branch in the output.
     pub(crate) to: Vec<usize>,
+    /// True of branches whose entries may have pointers in them.
+    pub(crate) have_pointers: Vec<bool>,
 }
 
 impl InputTree {
@@ -43,18 +47,31 @@ impl InputTree {
         let wanted = paths.iter().map(|path| table.find(path).map(|id| BranchId(id.0)));
         let wanted = wanted.collect::<arrowroot::Result<Vec<_>>>()?;
         let mut record = record.clone();
-        record.keep(&wanted);
+        let ids = record.keep(&wanted);
         if is_of_columns(&record) {
             return Ok(Err(String::new()));
         }
-        if let Err(error) = written(&record, object_data) {
-            return Ok(Err(format!("its record cannot be written again: {}", error.fault().what)));
-        }
+        let kept = (0..).zip(&ids).filter(|(_, kept)| kept.is_some()).map(|(id, _)| ColumnId(id));
+        let have_pointers = kept.zip(&record.branches).map(|(id, branch)| {
+            // Numbers, texts and lists of these have none, and are read by where entries begin alone.
+            Ok(target_bytes(&record, branch).is_none()
+                && !table.arrow_type(id, MAX_TYPE_BYTES)?.is_some_and(|t| is_plain(&t)))
+        });
+        let have_pointers = have_pointers.collect::<arrowroot::Result<Vec<_>>>()?;
         let clusters = table.clusters()?;
         Ok(baskets_of(&record, object_data).map(|baskets| {
             let to = (0..record.branches.len()).collect();
-            InputTree { record, baskets, clusters, to }
+            InputTree { record, baskets, clusters, to, have_pointers }
         }))
+    }
+
+    /// Writes the record, to see that this can be done, or says why not.
+    pub(crate) fn check_writable(&self, object_data: &[u8]) -> Result<(), String> {
+        let mut record = self.record.clone();
+        record.remove_index();
+        record.references = None;
+        let written = record.write(object_data, &mut Bytes::new(0));
+        written.map_err(|error| format!("its record cannot be written again: {}", error.fault().what))
     }
 
     /// Finds the branches of the output, or says how they differ.
@@ -104,12 +121,15 @@ impl InputTree {
     }
 }
 
-/// Writes a record, to see that this can be done.
-fn written(record: &TreeRecord, object_data: &[u8]) -> arrowroot::format::Result<()> {
-    let mut record = record.clone();
-    record.remove_index();
-    record.references = None;
-    record.write(object_data, &mut Bytes::new(0))
+/// True of numbers, texts, and lists of these.
+fn is_plain(arrow_type: &ArrowType) -> bool {
+    match arrow_type {
+        ArrowType::List(item) | ArrowType::LargeList(item) | ArrowType::FixedSizeList(item, _) => {
+            is_plain(item.data_type())
+        }
+        ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Boolean => true,
+        other => other.is_numeric(),
+    }
 }
 
 /// The baskets of all branches, or why their entries cannot be copied.

@@ -8,7 +8,7 @@ use arrowroot::format::tree::BasketLocation;
 use arrowroot_file::{format_error, unpack};
 
 use super::super::copy::{Job, next_window, read_window};
-use super::entries::{Entries, has_pointers};
+use super::entries::Entries;
 use super::source::InputTree;
 use crate::error::{Error, Result};
 use crate::merging::Worker;
@@ -120,9 +120,8 @@ impl Taking<'_> {
     /// The baskets whose first entry that is taken is in a cluster, branch by branch.
     fn asked(&self, cluster: &Range<u64>) -> Vec<Asked> {
         let mut asked = Vec::new();
-        let record = &self.source.record;
         for (branch, baskets) in self.source.with_baskets() {
-            let has_pointers = has_pointers(record, &record.branches[branch]);
+            let has_pointers = self.source.have_pointers[branch];
             let first = baskets.partition_point(|basket| basket.entry_end <= cluster.start);
             for basket in baskets[first..].iter().take_while(|basket| basket.first_entry < cluster.end) {
                 let behind = &self.entries[self.entries.partition_point(|range| range.end <= basket.first_entry)..];
