@@ -126,7 +126,8 @@ std::string ToldObjects(const char *path, const char *name, int modulus, int low
    address("run", &o.run); address("block", &o.block); address("n_pt", &o.n_pt); address("pt", o.pt);
    address("text", o.text); address("leaf", &o.leaf); address("word", &o.word); address("words", &o.words);
    address("map", &o.map); address("split", &o.split); address("whole.", &o.whole); address("jets", &o.jets);
-   address("unsplit", &o.unsplit); address("particles", &o.particles); address("named", &o.named); address("target", &o.target); address("ref", &o.ref);
+   address("particles", &o.particles);
+   address("unsplit", &o.unsplit); address("named", &o.named); address("target", &o.target); address("ref", &o.ref);
    auto vectors = [&](TClonesArray *array) {
       for (auto one : *array) told << " " << ((TLorentzVector *)one)->Px() << "," << ((TLorentzVector *)one)->E();
    };
@@ -142,7 +143,8 @@ std::string ToldObjects(const char *path, const char *name, int modulus, int low
       told << " " << o.split->Px() << " " << o.split->E() << " " << o.whole->Px() << " " << o.whole->Pz();
       vectors(o.jets);
       vectors(o.unsplit);
-      for (auto one : *o.particles) told << " " << ((TParticle *)one)->GetFirstMother() << ((TParticle *)one)->GetSecondMother();
+      for (auto one : *o.particles)
+         told << " " << ((TParticle *)one)->GetFirstMother() << ((TParticle *)one)->GetSecondMother();
       for (auto one : *o.named) {
          told << " " << one->ClassName() << ":" << one->GetName();
          if (auto axis = dynamic_cast<TAxis *>(one)) told << axis->GetNbins() << (axis->GetLabels() ? "labels" : "");
