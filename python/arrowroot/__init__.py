@@ -106,8 +106,9 @@ if TYPE_CHECKING:
     from arrowroot._skimming.skim import skim
     from arrowroot._version import __commit__
     from arrowroot._writing.attributes import AttributeWriter
+    from arrowroot._writing.calls import create, update, write
     from arrowroot._writing.contexts import FillContext, QueueState
-    from arrowroot._writing.file import WritableDirectory, WritableFile, create, write
+    from arrowroot._writing.file import WritableDirectory, WritableFile
     from arrowroot._writing.plan import LayoutPlan
     from arrowroot._writing.table import TableWriter
 
@@ -222,6 +223,7 @@ __all__ = [
     "scan_root",
     "skim",
     "split_url",
+    "update",
     "write",
 ]
 
@@ -268,7 +270,8 @@ _LAZY = {
     "WritingCost": "_cost.writing",
     **dict.fromkeys(("FillContext", "QueueState"), "_writing.contexts"),
     "TableWriter": "_writing.table",
-    **dict.fromkeys(("WritableDirectory", "WritableFile", "create", "write"), "_writing.file"),
+    **dict.fromkeys(("create", "update", "write"), "_writing.calls"),
+    **dict.fromkeys(("WritableDirectory", "WritableFile"), "_writing.file"),
 }
 
 

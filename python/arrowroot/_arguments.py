@@ -15,6 +15,13 @@ _C = TypeVar("_C", bound="Callable[..., Any]")
 _T = TypeVar("_T", bound=type)
 _VARARGS, _VARKEYWORDS = 4, 8
 _SELF = ("self", "_cls")
+#: The orders in which calls that write take what is read and what is written.
+_ORDERS = {
+    "write": "the path first, then the data",
+    "merge": "the output first, then the inputs",
+    "skim": "the inputs first, then the output",
+    "index": "the inputs first, then the path of the index",
+}
 
 
 def takes(
@@ -141,7 +148,7 @@ def refuse_swapped(call: str, output: object, other: object) -> None:
     from arrowroot._hints import for_swapped
 
     raise InvalidRequestError(
-        f"{call}() has its arguments in another order: write {for_swapped(call, os.fspath(other), output)}"
+        f"{call}() takes {_ORDERS[call]}: write {for_swapped(call, os.fspath(other), output)}"
     )
 
 

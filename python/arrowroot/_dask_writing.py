@@ -21,9 +21,9 @@ from arrowroot._objects.simple import Named
 from arrowroot._render import printable
 from arrowroot._saving.lock import held
 from arrowroot._writing.arrays import by_column
+from arrowroot._writing.calls import create
 from arrowroot._writing.counters import Known
 from arrowroot._writing.data import is_frame
-from arrowroot._writing.file import create
 from arrowroot._writing.frames import with_counted
 from arrowroot._writing.location import local_path
 from arrowroot._writing.options import CheckedOptions

@@ -3,7 +3,8 @@
 Each line runs as it stands, as does what a comment has behind a colon, and gives what was asked for: ``file`` is what
 ``ar.open("events.root")`` gives, ``tree`` one of its trees, ``column`` what ``tree["x"]`` gives, ``scan`` what
 ``tree.scan()`` gives, ``new`` what ``ar.create("new.root")`` gives, ``table`` what ``new.tree("t")`` gives, ``hist`` a
-histogram, ``map`` one of two dimensions, ``data`` a table or a dictionary of arrays.
+histogram, ``map`` one of two dimensions, ``data`` a table or a dictionary of arrays, ``more`` one that
+has the columns of ``tree``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _HISTOGRAM = (
 _DEFINE = 'tree.to_awkward(["sum"], define={"sum": "x + y"})'
 NEW = 'with ar.create("new.root") as new: new["t"] = data'
 #: To add a table to a file.
-_ADD = 'ar.write("new.root:more", data); ar.merge("all.root", ["events.root", "new.root"])'
+ADD = 'with ar.update("events.root") as new: new["more"] = data'
+_MORE = 'ar.write("new.root:t", more); ar.merge("all.root", ["events.root", "new.root"])'
 _CHAIN_FILTERED = 'ar.scan(["a.root", "b.root"], tree="t", columns=["x"], filter="x > 1")'
 _CHAIN = 'ar.scan(["a.root", "b.root"], tree="t")'
 _PARQUET = 'import pyarrow.parquet; pyarrow.parquet.write_table(tree.to_arrow(), "new.parquet")'
@@ -89,7 +91,7 @@ _OF_TREE = {
     "to_csv": 'tree.to_pandas().to_csv("new.csv")',
     "to_pickle to_json to_hdf to_excel": 'tree.to_pandas().to_pickle("new.pkl")',
     "SetEntryList": "tree.to_arrow(entries=[1, 3])",
-    "extend append fill Fill add": NEW + "  # files are written as a whole",
+    "extend append fill Fill add": _MORE + "  # entries of both",
     "SetBranchStatus SetBranchAddress Branch": 'tree.scan(["x", "y"])',
     "GetBranch GetLeaf GetColumn GetView branch": 'tree["x"]',
     "AddFriend": 'tree.add_friend(other)  # entry by entry; by columns: tree.add_friend(other, index=["run", "event"])',
@@ -186,7 +188,7 @@ _OF_FILE = {
     "iterclassnames iterkeys iteritems itervalues": "for name in file.keys(): print(name)",
     "ls Ls Map show GetListOfKeys GetKeys": "print(file)",
     "recreate": NEW,
-    "mktree newtree mkrntuple mkdir Write update extend": _ADD + "  # files are written as a whole",
+    "mktree newtree mkrntuple mkdir Write update extend": ADD,
     "arrays array to_awkward to_numpy to_pandas to_polars": 'file["t"].to_awkward(["x"])',
     "to_arrow iterate scan": 'file["t"].scan(["x"])',
     "column_names": 'file["t"].column_names',
@@ -234,12 +236,13 @@ _OF_HISTOGRAM = {
     "GetTitle": "hist.title",
 }
 _OF_MODULE = {
-    "recreate newtree mktree writing": NEW,
+    "recreate writing": NEW,
+    "newtree mktree": NEW + '  # to append to: with ar.create("new.root") as new: new.tree("t").append(data)',
     "TFile": 'ar.open("events.root")  # to write: with ar.create("new.root") as new: new["t"] = data',
-    "update": _ADD + "  # files are written as a whole",
     "hadd": 'ar.merge("all.root", ["a.root", "b.root"])',
     "convert to_parquet": (
         'import pyarrow.parquet; pyarrow.parquet.write_table(ar.open("events.root")["t"].to_arrow(), "new.parquet")'
+        '  # to ROOT: ar.write("new.root:t", pyarrow.parquet.read_table("table.parquet"))'
     ),
     "iterate": f"for batch in {_CHAIN}: print(batch)",
     "concatenate lazy TChain chain Chain dataset arrays": f"{_CHAIN}.to_awkward()",
@@ -320,9 +323,11 @@ TO_LIST = {
 }
 #: Arguments of writing that others have.
 TO_WRITE = {
-    "mode append update": _ADD + "  # files are written as a whole",
+    "mode append update": (
+        f'ar.write("events.root:more", data)  # what the file has stays; more entries of a table: {_MORE}'
+    ),
     "overwrite force recreate exist_ok replace": (
-        'ar.write("new.root:t", data)  # a file of this table alone is replaced'
+        'ar.write("new.root:t", data)  # a table of this name is replaced'
     ),
     "rntuple ntuple": 'layout="rntuple"',
     "num_workers workers nthreads threads": "n_threads=2",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
 from arrowroot._hint_tables import (
+    ADD,
     ARGUMENTS,
     ATTRIBUTES,
     BY_POSITION,
@@ -119,8 +120,10 @@ def _line_for(call: str, name: str, given: Mapping[str, Any], known: Sequence[st
     """Return what to write instead of one argument; None if nobody knows what was meant."""
     if name == "mode" and str(given[name]).lower() in ("w", "wb", "recreate", "create", "new"):
         name, given = "overwrite", {"overwrite": given[name]}
-    if name == "overwrite" and call == "create":
+    if call == "create" and name == "overwrite":
         return NEW
+    if call == "create" and name in ("mode", "append", "update"):
+        return ADD
     table = ARGUMENTS.get(call, TO_READ)
     lines = lines_of(table, name)
     if lines and lines[0] == BY_POSITION["Hist"]:

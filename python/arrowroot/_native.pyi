@@ -303,7 +303,7 @@ def stored_name(name: str, *, in_tree: bool) -> str:
 class FileWriter:
     """A file being written. All methods may be called from any thread, and a signal ends the waiting of each."""
 
-    def make_directory(self, path: str) -> None: ...
+    def make_directory(self, path: str, title: str | None = None) -> None: ...
     def table(
         self,
         directory: str,

@@ -77,6 +77,7 @@ def names(
             "map": file["map"],
             "other": ar.open("other.root")["t"],
             "data": data,
+            "more": file["t"],
             "new": new,
             "table": table,
         }
@@ -258,10 +259,8 @@ def test_a_line_writes_the_histogram(typed: str, made: dict[str, str], names: di
 
 def test_a_histogram_takes_the_place_of_no_file(names: dict[str, Any]) -> None:
     ar.write("new.root:t", names["data"])
-    line, _, merging = line_for("ar.write('new.root', hist)", names).partition("; then ")
-    exec(f"{line}\n{merging.partition(' has all')[0]}", names)  # noqa: S102 - of this package
-    assert set(ar.open("new-all.root").keys()) == {"t", "h"}
-    assert ar.open("new.root").trees == ["t"]
+    exec(line_for("ar.write('new.root', hist)", names), names)  # noqa: S102 - of this package
+    assert ar.open("new.root").keys() == {"t", "h"}
 
 
 @pytest.mark.parametrize("layout", ["ttree", "rntuple"])

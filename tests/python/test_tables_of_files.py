@@ -35,27 +35,48 @@ def by_convert(place, *force):
     by_command("convert", "in.parquet", place, *force)
 
 
-BY_COMMANDS = [
-    lambda place, *force: by_command("skim", "in.root", place, *force),
-    by_convert,
-    lambda place, *force: by_command("sample", "aod", "--entries", "10", place, *force),
-]
-COMMANDS = ["the command skim", "convert", "sample"]
-ways = pytest.mark.parametrize(
+def by_sample(place, *force):
+    by_command("sample", "aod", "--entries", "10", place, *force)
+
+
+def by_skim(place, *force):
+    by_command("skim", "in.root", place, *force)
+
+
+adding = pytest.mark.parametrize(
     "way",
     [
         lambda place: ar.write(place, DATA),
         lambda place: ar.write(place, ar.open("w.root")["t"]),
+        by_convert,
+        by_sample,
+    ],
+    ids=["write", "write a tree", "convert", "sample"],
+)
+skimming = pytest.mark.parametrize(
+    "way",
+    [
         lambda place: ar.skim("in.root", place),
         lambda place: ar.skim("in.root", outputs={place: None}),
-        *BY_COMMANDS,
+        by_skim,
     ],
-    ids=["write", "write a tree", "skim", "skim to several", *COMMANDS],
+    ids=["skim", "skim to several", "the command skim"],
 )
 
 
-@ways
-def test_a_file_with_other_objects_stays_and_the_answer_has_the_lines_to_write(way):
+@adding
+def test_a_table_is_added_and_what_the_file_has_stays(way):
+    for place in ("w.root:t2", "w.root:/plots//t3"):
+        way(place)
+    made = ar.open("w.root")
+    assert sorted(made.trees) == ["plots/t3", "t", "t2"]
+    assert made["t"].to_numpy()["x"].tolist() == [0, 1, 2, 3]
+    assert made["plots/h"].values().tolist() == [1, 0, 2]
+    assert made["t2"].num_entries == made["plots/t3"].num_entries in (4, 10)
+
+
+@skimming
+def test_a_skim_loses_no_objects_and_the_answer_has_the_lines_to_write(way):
     before = Path("w.root").read_bytes()
     with pytest.raises(ar.InvalidRequestError, match="would lose 't', 'plots/h'") as raised:
         way("w.root:t2")
@@ -69,17 +90,39 @@ def test_a_file_with_other_objects_stays_and_the_answer_has_the_lines_to_write(w
     assert made["plots/h"].values().tolist() == [1, 0, 2]
 
 
-@ways
-def test_a_file_of_that_table_alone_is_replaced(way):
+@pytest.mark.parametrize(
+    "way",
+    [
+        lambda place, *_: ar.write(place, DATA),
+        lambda place, *_: ar.skim("in.root", place),
+        by_convert,
+        by_sample,
+        by_skim,
+    ],
+    ids=["write", "skim", "convert", "sample", "the command skim"],
+)
+def test_a_table_of_that_name_is_replaced(way):
     ar.write("one.root:a/t", {"other": [1]})
     ar.open("one.root")  # it may be open
-    way("one.root:/a//t", *(["--force"] if way in BY_COMMANDS else []))
+    way("one.root:/a//t", "--force")
     assert "other" not in ar.open("one.root")["a/t"].column_names
 
 
-@pytest.mark.parametrize("way", BY_COMMANDS, ids=COMMANDS)
-def test_commands_replace_a_file_with_other_objects_by_force(way):
-    way("w.root:t2", "--force")
+@pytest.mark.parametrize("way", [by_convert, by_sample])
+def test_commands_replace_a_table_by_force_alone(way):
+    before = Path("w.root").read_bytes()
+    with pytest.raises(ar.InvalidRequestError, match="has 't', which would be replaced: write --force"):
+        way("w.root:t")
+    assert Path("w.root").read_bytes() == before
+    way("w.root:t", "--force")
+    made = ar.open("w.root")
+    assert made["plots/h"].values().tolist() == [1, 0, 2]
+    way("w.root", "--force")
+    assert "plots" not in ar.open("w.root")
+
+
+def test_the_command_skim_replaces_a_file_by_force():
+    by_skim("w.root:t2", "--force")
     assert ar.open("w.root").trees == ["t2"]
 
 
@@ -98,13 +141,14 @@ def test_a_table_is_written_again_whatever_belongs_to_it(layout):
     assert ar.open("one.root")["t"].column_names == ["x", "n"]
 
 
-def test_a_table_with_references_of_root_is_replaced(tmp_path):
+def test_references_of_root_go_with_their_tree_and_stay_with_it(tmp_path):
     root.run(trees_with_root.make_references, tmp_path, "refs.root", 0)
-    assert "ProcessID0" in ar.open("refs.root")
-    with pytest.raises(ar.InvalidRequestError, match="would lose 'refs': "):
-        ar.write("refs.root:t", DATA)
+    before = ar.open("refs.root")["refs"].to_arrow()
+    ar.write("refs.root:t", DATA)
+    assert ar.open("refs.root").keys() == {"t", "refs", "ProcessID0"}
+    assert ar.open("refs.root")["refs"].to_arrow().equals(before)
     ar.write("refs.root:refs", DATA)
-    assert list(ar.open("refs.root").keys()) == ["refs"]
+    assert ar.open("refs.root").keys() == {"t", "refs", "ProcessID0"}
 
 
 def test_a_skim_is_repeated_with_the_trees_that_go_along():
@@ -116,11 +160,13 @@ def test_a_skim_is_repeated_with_the_trees_that_go_along():
     assert ar.open("skim.root")["Good"].num_entries == 2
 
 
-def test_a_file_that_was_not_closed_has_its_tables_still():
-    whole = Path("w.root").read_bytes()
-    Path("cut.root").write_bytes(whole[:-200])
-    with pytest.raises(ar.InvalidRequestError, match="would lose 'plots/h', 't'"):
+def test_a_file_that_was_not_closed_stays():
+    cut = Path("w.root").read_bytes()[:-200]
+    Path("cut.root").write_bytes(cut)
+    with pytest.raises(ar.CorruptFileError, match=r"cut\.root: .* cannot be kept: .* remove it first"):
         ar.write("cut.root:t2", DATA)
+    assert Path("cut.root").read_bytes() == cut
+    assert not Path("cut.root.part").exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"no file of ROOT's"])

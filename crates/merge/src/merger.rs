@@ -472,7 +472,7 @@ impl Merger {
     fn copy_all(&mut self, input: &File, keys: &[FileKey], taken: &[Taken]) -> Result<()> {
         copy_infos(input, &self.output)?;
         for key in keys.iter().filter(|key| key.is_directory) {
-            self.output.file.directory(&key.path())?;
+            self.output.file.titled_directory(&key.path(), Some(&key.key.title))?;
         }
         // Tables read what they copy, which may fail; what was read of other objects is whole already.
         for is_table in [true, false] {

@@ -107,9 +107,11 @@ impl Drop for PyFileWriter {
 
 #[pymethods]
 impl PyFileWriter {
-    fn make_directory(&self, py: Python<'_>, path: String) -> PyResult<()> {
+    #[pyo3(signature = (path, title = None))]
+    fn make_directory(&self, py: Python<'_>, path: String, title: Option<String>) -> PyResult<()> {
         let file = Arc::clone(&self.file);
-        patiently(py, true, move || file.directory(&path).map(|_| ()))?.map_err(writing_to_python)
+        patiently(py, true, move || file.titled_directory(&path, title.as_deref()).map(|_| ()))?
+            .map_err(writing_to_python)
     }
 
     #[expect(clippy::too_many_arguments, reason = "named by their caller")]

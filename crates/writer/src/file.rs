@@ -132,18 +132,29 @@ impl FileWriter {
     /// # Errors
     /// [`Error::InvalidRequest`] if a part of the path names an object, or cannot be a name.
     pub fn directory(&self, path: &str) -> Result<DirectoryId> {
+        self.titled_directory(path, None)
+    }
+
+    /// The directory of a path, as [`directory`](FileWriter::directory) has it, with a title if it is made; without one it is
+    /// called as its name.
+    ///
+    /// # Errors
+    /// As `directory`, and if no key holds the title.
+    pub fn titled_directory(&self, path: &str, title: Option<&str>) -> Result<DirectoryId> {
         let _turn = self.queue.turn()?;
         let mut state = self.lock();
         let FileState { appender, directories, .. } = &mut *state;
         let mut directory = ROOT_DIRECTORY;
-        for name in path.split('/').filter(|name| !name.is_empty()) {
+        let mut names = path.split('/').filter(|name| !name.is_empty()).peekable();
+        while let Some(name) = names.next() {
             directory = match directories.child(directory, name) {
                 Some(child) => child,
                 None => {
                     let uuid = uuid(&self.settings)?;
+                    let title = title.filter(|_| names.peek().is_none()).unwrap_or(name);
                     self.append(appender, |appender| {
                         let record = Record { seek_key: appender.position(), datime: self.datime };
-                        let (child, bytes) = directories.add(directory, name, record, uuid)?;
+                        let (child, bytes) = directories.add(directory, [name, title], record, uuid)?;
                         appender.append(&[&bytes])?;
                         Ok(child)
                     })?

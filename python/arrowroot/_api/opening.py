@@ -28,7 +28,7 @@ _MODES = {
     **dict.fromkeys(("w", "wb", "recreate", "create", "new"), WRITE_ANEW),
     **dict.fromkeys(
         ("a", "r+", "update"),
-        'ar.write("new.root:more", data); ar.merge("all.root", [{path}, "new.root"])',
+        'with ar.update({path}) as new: new["more"] = data',
     ),
 }
 _N_WITH_ANOTHER = 2

@@ -14,7 +14,7 @@ from arrowroot._errors import ArrowrootError, InvalidRequestError, UnsupportedEr
 from arrowroot._layout import settings
 from arrowroot._layout.layout import OF_LAYOUT, Unsaid
 from arrowroot._saving.replacing import is_stdout, replacing
-from arrowroot._writing.file import create
+from arrowroot._writing.calls import create, with_table
 from arrowroot._writing.options import layout_with
 from arrowroot._writing.plan import plan_for
 
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
+    from typing_extensions import Unpack
+
     from arrowroot._converting.formats import Format, NamedFile
     from arrowroot._converting.inputs import InputTable
     from arrowroot._cost.writing import WritingCost
     from arrowroot._layout.layout import Layout, LayoutLike
-    from arrowroot._writing.options import TableOptions
+    from arrowroot._writing.file import WritableFile
+    from arrowroot._writing.options import FileOptions, TableOptions
     from arrowroot._writing.plan import LayoutPlan
 
     #: Reads an output at the path where it is before it is published; gets the name of its table. Returns where it
@@ -172,6 +175,12 @@ def plan_of(table: InputTable, place: NamedFile, style: Style) -> tuple[str, Lay
     return name, plan_for(style.whole(), table.schema, sample, n_entries, name)
 
 
+def file_for(path: str, table: str | None, style: Style, **options: Unpack[FileOptions]) -> WritableFile:
+    """Begin a ROOT file. Whoever names a table of it means that one: other objects that it has stay."""
+    options |= {"reproducible": style.reproducible, "n_threads": style.n_threads}
+    return with_table(path, table, **options) if table else create(path, **options)
+
+
 def _to_root(
     table: InputTable,
     place: NamedFile,
@@ -180,9 +189,7 @@ def _to_root(
     check: Check | None,
 ) -> Written:
     name = place.table or DEFAULT_NAME
-    with create(
-        place.file, compression=style.codec, reproducible=style.reproducible, n_threads=style.n_threads
-    ) as file:
+    with file_for(place.file, place.table, style, compression=style.codec) as file:
         writer = file.tree(name, table.schema, **style.options())
         for batch in table.batches():
             writer.append(batch)

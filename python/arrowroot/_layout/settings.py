@@ -43,10 +43,8 @@ _DEFAULT_FLUSH = {"ttree": 30_000_000, "rntuple": 128 << 20}
 #: A cluster has so many times the bytes before compression that were asked for after it, at most.
 #: Source: ``RNTupleWriteOptions::fMaxUnzippedClusterSize`` (ROOT 6.40).
 _MAX_RATIO = 10
-_HOW = (
-    "write 'zstd', 'zstd:5', ('zstd', 5), 505, None, or 'auto' for what does best; codecs are zstd, zlib, lz4 and "
-    "lzma, levels 1 to 9"
-)
+_THERE_ARE = "codecs are zstd, zlib, lz4 and lzma, levels 1 to 9"
+_HOW = f"write 'zstd', 'zstd:5', ('zstd', 5), 505, None, or 'auto' for what does best; {_THERE_ARE}"
 #: ROOT counts the bytes of a basket and of a page in 32 bits, two of which are flags.
 _LARGEST_PIECE = (1 << 30) - 1
 #: Size of a basket until ROOT gives another. Source: ``TTree::Branch`` (6.40).
@@ -136,12 +134,11 @@ def _number_of(name: str, level: int | None, what: str, whole: object) -> int:
         return 0
     if name not in _CODECS:
         if name in _OTHERS:
-            same = (
-                _OTHERS[name]
-                if level is None
-                else f"{_OTHERS[name]}:{min(max(level, _LEVELS[0]), _LEVELS[-1])}"
+            nearest_level = "" if level is None else f":{min(max(level, _LEVELS[0]), _LEVELS[-1])}"
+            same = f"{_OTHERS[name]}{nearest_level}"
+            raise InvalidRequestError(
+                f"{what}={shown(whole)}: there is no codec {name!r}: write {same!r}; {_THERE_ARE}"
             )
-            raise InvalidRequestError(f"{what}={shown(whole)}: there is no codec {name!r}: write {same!r}")
         near = nearest(name, _CODECS)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise InvalidRequestError(f"{what}={shown(whole)}: there is no codec {name!r}{hint}: {_HOW}")

@@ -339,7 +339,7 @@ class _Merging:
         rules = list(self._request.rules.items())
         file: MergedFile | WritableFile
         if "unique" in self._request.rules.values():
-            from arrowroot._writing.file import create
+            from arrowroot._writing.calls import create
 
             file = create(path, reproducible=self._request.reproducible)
         else:

@@ -13,7 +13,7 @@ import numpy as np
 from arrowroot._errors import CorruptFileError, InvalidRequestError
 from arrowroot._objects.record import Record
 from arrowroot._objects.simple import text_of
-from arrowroot._writing.file import create
+from arrowroot._writing.calls import create
 from arrowroot._writing.records import list_of, named, record_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from arrowroot._api.attributes import RANGE_COLUMNS
 from arrowroot._skimming.picking import PickedTable, length_of
 from arrowroot._skimming.ranges import moved
-from arrowroot._writing.file import create
+from arrowroot._writing.calls import create
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

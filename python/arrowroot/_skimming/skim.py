@@ -21,12 +21,12 @@ from arrowroot._skimming.inputs import ALL, OF_INPUTS, opened
 from arrowroot._skimming.outputs import Outputs
 from arrowroot._skimming.parts import Parts, make_part
 from arrowroot._skimming.reading import Reading
+from arrowroot._skimming.replaced import check_nothing_is_lost
 from arrowroot._skimming.report import Skimmed, SkimmedInput, SkimmedOutput, copied_of, together
 from arrowroot._skimming.request import request_of
 from arrowroot._skimming.spool import Spool
 from arrowroot._storage.config import StorageOptions
-from arrowroot._writing.file import create, write
-from arrowroot._writing.replaced import check_nothing_is_lost
+from arrowroot._writing.calls import create, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -171,8 +171,7 @@ def skim(
     request = request_of(inputs, given, storage)
     for path, name, _ in request.outputs:
         if name is not None:
-            # The trees of the inputs go along, so a file of an older skim has others, too.
-            check_nothing_is_lost(path, name, with_others=True)
+            check_nothing_is_lost(path, name)
     return skimmed(request, resume=resume, executor=executor, progress=progress)
 
 

@@ -1,4 +1,4 @@
-"""Files being written: what people hold, and the one call that does it all."""
+"""Files being written: what people hold."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
-from arrowroot._arguments import explain, not_made, refuse_swapped, takes
-from arrowroot._cost.stalls import THRESHOLD_NS, parse_threshold
+from arrowroot._arguments import not_made, takes
+from arrowroot._cost.stalls import THRESHOLD_NS
 from arrowroot._cost.stalls import of_native as stalls_of_native
 from arrowroot._cost.writing import WritingCost
 from arrowroot._errors import (
@@ -23,15 +23,11 @@ from arrowroot._errors import (
     no_attribute,
     not_picklable,
 )
-from arrowroot._layout import settings
-from arrowroot._layout.layout import OF_LAYOUT
 from arrowroot._render import clip, printable
-from arrowroot._sizes import checked_count, counted, parse_size
-from arrowroot._writing.contexts import GROWTH_SECONDS, queue_state
-from arrowroot._writing.location import path_and_name, path_of_root
+from arrowroot._sizes import counted
+from arrowroot._writing.contexts import queue_state
 from arrowroot._writing.options import TableOptions
 from arrowroot._writing.progress import shown
-from arrowroot._writing.replaced import check_nothing_is_lost, refuse_object
 from arrowroot._writing.texts import checked_text
 
 if TYPE_CHECKING:
@@ -41,13 +37,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from arrowroot._cost.stalls import Stalls
-    from arrowroot._layout.layout import LayoutLike, Unsaid
-    from arrowroot._layout.projections import ProjectionsLike
-    from arrowroot._layout.settings import Codec, Compression, Flush
-    from arrowroot._storage.url import Location
     from arrowroot._writing.contexts import QueueState
-    from arrowroot._writing.data import TableData
-    from arrowroot._writing.late import Columns
+    from arrowroot._writing.older import Older
     from arrowroot._writing.schema import SchemaLike
     from arrowroot._writing.table import TableWriter
 
@@ -56,7 +47,6 @@ if TYPE_CHECKING:
 _MAX_PATH_BYTES = 2047
 #: The most characters of a name in a file that messages have.
 _WIDTH_OF_NAMES = 200
-#: Memory for what waits to be compressed and written.
 
 #: All files that are there.
 _FILES: weakref.WeakSet[WritableFile] = weakref.WeakSet()
@@ -146,17 +136,22 @@ class WritableDirectory:
             root.shown,
         )
         root.tables.append(table)
+        root.note_written(_joined(*place))
         return table
 
-    def directory(self, path: str) -> WritableDirectory:
-        """Return a directory inside this one, made if it is not there; "a/b" is b in a."""
+    def directory(self, path: str, title: str | None = None) -> WritableDirectory:
+        """Return a directory inside this one, made if it is not there; "a/b" is b in a.
+
+        title: of one that is made; else it is called as its name.
+        """
         parts = _parts(path)
         from arrowroot._writing.naming import naming
 
         whole = _joined(self._path, *parts)
+        self._root.make_room(f"{whole}/")
         native = self._root.native
         with naming(self._where(whole)):
-            native.make_directory(whole)
+            native.make_directory(whole, None if title is None else checked_text(title, "title"))
         return WritableDirectory(self._root, whole)
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -186,6 +181,15 @@ class WritableDirectory:
             self._root.native.write_object(
                 directory, described.class_name, name, described.title, described.members, described.itself
             )
+        self._root.note_written(_joined(directory, name))
+
+    def __delitem__(self, name: str) -> None:
+        """Leave out an object of a file that is updated, or a directory with all that is in it.
+
+        Raises: NoSuchKeyError; WrongTypeError for what was written by this one, which stays.
+        """
+        directory, name = self._place_of(name, is_checked=False)
+        self._root.leave_out(_joined(directory, name))
 
     def __getitem__(self, name: str) -> NoReturn:
         """Raise InvalidRequestError: what is written is read once the file is closed."""
@@ -209,18 +213,16 @@ class WritableDirectory:
                 raise NoSuchAttributeError(f"{what}: write new[{name!r}] = data")
             object.__setattr__(self, name, value)
 
-        def __delitem__(self, name: str) -> NoReturn:
-            raise WrongTypeError(
-                f"{self._where(str(name))}: what is written stays: write the file anew without it"
-            )
-
     def _where(self, *parts: str) -> str:
         """The file and a place in it, for messages."""
         return f"{printable(self._root.path)}:{clip('/'.join(filter(None, parts)), _WIDTH_OF_NAMES)}"
 
-    def _place_of(self, name: str) -> tuple[str, str]:
+    def _place_of(self, name: str, *, is_checked: bool = True) -> tuple[str, str]:
+        """Return directory and name. ``is_checked``: the older file, if there is one, has room for such an object."""
         parts = _parts(name)
-        _joined(self._path, *parts)
+        whole = _joined(self._path, *parts)
+        if is_checked:
+            self._root.make_room(whole)
         return "/".join(filter(None, (self._path, *parts[:-1]))), parts[-1]
 
     def __repr__(self) -> str:
@@ -233,7 +235,7 @@ class WritableDirectory:
 
 @not_made
 class WritableFile(WritableDirectory):
-    """A ROOT file being written: :func:`create` makes it; a context manager.
+    """A ROOT file being written: :func:`create` or :func:`update` makes it; a context manager.
 
     It is ``NAME.part`` until ``close`` publishes it under its name, whole, in the place of an older file. If an
     exception leaves the block of ``with``, nothing is left, and an older file is what it was.
@@ -244,9 +246,18 @@ class WritableFile(WritableDirectory):
     """
 
     def __init__(
-        self, native: _native.FileWriter, path: str, codec: int | None, threshold_ns: int = THRESHOLD_NS
+        self,
+        native: _native.FileWriter,
+        path: str,
+        codec: int | None,
+        threshold_ns: int = THRESHOLD_NS,
     ) -> None:
         super().__init__(None, "")
+        #: A file whose objects stay, but for those that this one has itself, until they are copied.
+        self._older: Older | None = None
+        #: Paths of what was written.
+        self._written: set[str] = set()
+        self._has_older = False
         self._native: _native.FileWriter | None = native
         #: Why nothing can be written any more, once that is so.
         self._ended = "the file is closed, nothing can be written"
@@ -283,6 +294,37 @@ class WritableFile(WritableDirectory):
             raise InvalidRequestError(f"{self._file_path}: {self._ended}")
         return self._native
 
+    def keep(self, older: Older) -> None:
+        """Have it get what an older file has, but for what it has itself, when it is closed."""
+        self._older = older
+
+    def make_room(self, path: str) -> None:
+        """Make the directories that an object is in, as the older file has them.
+
+        path: that of a directory ends in a slash, and it is made, too.
+
+        Raises: InvalidRequestError if an object of the older file is in the way.
+        """
+        if self._older is not None:
+            self._older.check_place(path)
+            for directory, title in self._older.above(path):
+                self.native.make_directory(directory, title)
+
+    def note_written(self, path: str) -> None:
+        """Note that an object was written; that of the older file is left out."""
+        self._written.add(path)
+        if self._older is not None:
+            self._older.leave_out(path)
+
+    def leave_out(self, path: str) -> None:
+        """Leave out what the older file has at a path. Raises: NoSuchKeyError; WrongTypeError for what was written."""
+        if self._older is None or any(one == path or one.startswith(f"{path}/") for one in self._written):
+            raise WrongTypeError(
+                f"{self._where(path)}: what is written stays: write the file anew without it; what a file has that "
+                "is there is left out by ar.update"
+            )
+        self._older.remove(path)
+
     def merger(self, rules: Mapping[str, str], *, repack: bool) -> _native.Merger:
         """Return what merges objects into it by rules, as ``arrowroot.merge`` has them; for skims.
 
@@ -314,7 +356,7 @@ class WritableFile(WritableDirectory):
         native = self.native
         try:
             with self.shown(does=_COMPLETES), naming(printable(self._file_path)):
-                self._close_tables()
+                self._end_contents()
                 return native.complete()
         except BaseException as error:
             self._give_up(f"{_named(error)} ended its completion")
@@ -329,12 +371,14 @@ class WritableFile(WritableDirectory):
             return
         try:
             with self.shown(does=_COMPLETES):
-                self._close_tables()
+                self._end_contents()
+                if self._older is not None:
+                    self._older.check_unchanged()
                 self._native.close()
         except BaseException as error:
             self._give_up(f"{_named(error)} ended its closing")
             raise
-        self._native = None
+        self._native = self._older = None
         self._wall_ns = time.perf_counter_ns() - self._started_ns
 
     def stalls(self) -> Stalls:
@@ -364,12 +408,16 @@ class WritableFile(WritableDirectory):
         """
         return queue_state(self._counting.queue())
 
-    def _close_tables(self) -> None:
+    def _end_contents(self) -> None:
+        """Close its tables, and copy what stays of the older file behind them."""
         from arrowroot._writing.table import check_finished
 
         check_finished(self._file_path, self.tables)
         for table in self.tables:
             table.close()
+        if self._older is not None and not self._has_older:
+            self._older.copy(self.merger({"*": "first"}, repack=False))
+            self._has_older = True
 
     def abort(self) -> None:
         """Give it up: nothing is left, and an older file is what it was.
@@ -382,6 +430,7 @@ class WritableFile(WritableDirectory):
     def _give_up(self, why: str) -> None:
         """Leave nothing; ``why`` is told to the threads that still fill it."""
         native, self._native = self._native, None
+        self._older = None
         if native is not None:
             self._ended = f"{why}: the file is given up, and nothing that was filled is kept"
             native.abort(self._ended)
@@ -425,149 +474,6 @@ def _warn_of_unclosed() -> None:
     for file in list(_FILES):
         if not file.is_closed:
             file.warn_unclosed()
-
-
-@takes()
-def create(
-    path: Location,
-    *,
-    compression: Codec = settings.DEFAULT,
-    reproducible: bool = False,
-    n_threads: int = 0,
-    buffers: int | str = settings.BUFFERS,
-    stall_threshold: float = 0.1,
-    growth_threshold: float = GROWTH_SECONDS,
-    trace_stalls: bool = False,
-) -> WritableFile:
-    """Begin a ROOT file; it is there, under its name, when it is closed.
-
-        with ar.create("out.root") as f:
-            events = f.tree("Events")
-            for batch in batches:
-                events.append(batch)
-            f["h_pt"] = histogram
-
-    path: a path of this machine, as text or ``os.PathLike``, or file://. A file of that name is replaced when this one
-        is whole, and not before.
-    compression: of its tables and objects, as :func:`write` has it, but one codec for all.
-    reproducible: the same data give the same bytes, on any day and in any directory: the file has no UUID, and its
-        objects no time.
-    n_threads: that compress; 0 for as many as there are cores. The bytes do not depend on it.
-    buffers: bound on the memory for what waits to be compressed and written. One cluster may exceed it, if ``flush``
-        asks for one so large.
-    stall_threshold: seconds from which on the wait of a context counts as a stall.
-    growth_threshold: seconds for which compression may fall behind before that is told, see ``TableWriter.context``.
-    trace_stalls: keep what each context does when, up to a million of intervals, for the picture of ``arrowroot
-        stalls``.
-
-    Raises: InvalidRequestError for other stores and for options that make no sense; StorageError if there is no such
-        directory, or no permission.
-
-        >>> with ar.create("new.root", compression="zstd:5") as new:
-        ...     new["t"] = data
-        ...     new["plots/h"] = np.histogram([1, 2, 2], bins=3)
-    """
-    target = path_of_root(path)
-    codec = settings.codec_number(compression)
-    native = _native.create_file(
-        target,
-        compression=settings.OBJECT_CODEC if codec in (None, settings.TRIED) else codec,
-        is_reproducible=bool(reproducible),
-        n_threads=checked_count(n_threads, "n_threads"),
-        buffer_bytes=parse_size(buffers, "buffers"),
-    )
-    threshold_ns = parse_threshold(stall_threshold)
-    growth_ns = parse_threshold(growth_threshold, "growth_threshold")
-    native.watch(stall_ns=threshold_ns, growth_ns=growth_ns, keeps_intervals=bool(trace_stalls))
-    return WritableFile(native, target, codec, threshold_ns)
-
-
-@takes()
-def write(
-    path: str,
-    data: TableData,
-    *,
-    schema: SchemaLike | None = None,
-    layout: LayoutLike = "ttree",
-    title: str = "",
-    titles: Mapping[str, str] | None = None,
-    columns: Columns = "fixed",
-    compression: Compression | Unsaid = OF_LAYOUT,
-    flush: Flush | Unsaid = OF_LAYOUT,
-    basket_size: int | str | Unsaid | None = OF_LAYOUT,
-    page_size: int | str | Unsaid | None = OF_LAYOUT,
-    projections: ProjectionsLike | Unsaid = OF_LAYOUT,
-    types: Mapping[str, str] | Unsaid = OF_LAYOUT,
-    reproducible: bool = False,
-    n_threads: int = 0,
-    buffers: int | str = settings.BUFFERS,
-) -> None:
-    """Write a table to a ROOT file of its own: ``ar.write("out.root:Events", data)``.
-
-    path: file and table, "FILE:TABLE"; the table may be in directories. A file of that name is replaced when the new
-        one is whole. One that has other objects besides this table is not: that is an error, which says how to have all
-        in one file. :func:`create` writes several objects, and replaces any file.
-    data: a pyarrow Table or RecordBatch, several of those or a generator of them, anything with the Arrow C stream or
-        array interface (DuckDB, nanoarrow, ...), a :class:`Tree` or a :class:`Scan`, a dictionary of arrays (NumPy,
-        Awkward, lists, ...), a structured NumPy array, an Awkward array of records, a frame of pandas or Polars. NumPy
-        arrays of several dimensions are fixed lists, masked values are missing. A NaN is a number. An index of
-        pandas becomes columns, called as its levels or ``__index_level_0__``, and comes back by ``to_pandas``; a count
-        from 0 without a name is noted alone.
-    schema: see :meth:`WritableFile.tree`. Without one it is that of the data; what has a missing value anywhere in data
-        that are in memory, or in the first batch of a stream that has entries, may have missing values.
-    layout: "ttree", which every version of ROOT and every other library reads, or "rntuple", ROOT's new format, which
-        is smaller and is written and read faster, from ROOT 6.34 on; or how it is stored in all detail: a
-        :class:`Layout`, the name of a preset, or the path of a TOML file. The options below count more.
-    title: of the table; ``titles``: of columns, by name.
-    columns: "fixed": all data have the columns of the first; "grow": more columns may come up later; "vary": and data
-        may lack some. A value that is not there is 0, false or empty, or missing if the column may have missing values.
-    compression: "zstd", "zstd:5", ("zstd", 5), ROOT's number 505, None for none; or those by column:
-        ``{"Muon_*": "lz4", "*": "zstd"}``, of which the first glob that matches counts. Codecs are zstd, zlib, lz4 and
-        lzma, levels 1 to 9. "auto": the one of several that does best with the first cluster, by size and a fixed
-        table of costs. "default", also if nothing is said: ROOT's defaults, zlib 1 for trees and zstd 5 for RNTuples.
-    flush: where clusters end: after so many compressed bytes ("30 MB"), after so many entries (1000), or never (None,
-        of a tree: baskets are written when they are full). "auto": ROOT's defaults, 30 MB and 128 MiB; a cluster then
-        has at most 64 MB, and a quarter of ``buffers``, before it is compressed.
-    basket_size, page_size: bytes of a basket of a tree or a page of an RNTuple, uncompressed; None: baskets fit the
-        cluster, pages are as ROOT's.
-    projections: of an RNTuple, further names for columns, members and lengths, which take no bytes of pages:
-        ``{"Muon_pt": "Muon.pt", "nMuon": "#Muon"}``; "flat": those that a flat tree has.
-    types: C++ types of fields and branches: ``{"hits": "std::set<int>"}``; see :class:`Layout`.
-
-    Raises: InvalidRequestError, UnsupportedError, StorageError, as :meth:`TableWriter.append` and :func:`create` do; no
-        file is left then, and an older one is what it was.
-
-        >>> ar.write("new.root:Events", {"x": np.arange(3.0)}, compression="zstd:5")
-        >>> ar.write("new.root:Events", tree.scan(["run", "MET_pt"]), layout="rntuple")
-    """
-    refuse_swapped("write", path, data)
-    refuse_object(path, data)
-    file, name = path_and_name(path)
-    check_nothing_is_lost(file, name)
-    # As the file tells it to those who ask.
-    of_file = compression if isinstance(compression, str | int) else settings.DEFAULT
-    with create(
-        file, compression=of_file, reproducible=reproducible, n_threads=n_threads, buffers=buffers
-    ) as made:
-        table = made.tree(
-            name,
-            schema,
-            layout=layout,
-            title=title,
-            titles=titles or {},
-            columns=columns,
-            compression=compression,
-            flush=flush,
-            basket_size=basket_size,
-            page_size=page_size,
-            projections=projections,
-            types=types,
-        )
-        table.add_all(data)
-
-
-explain(write, ("reproducible", "n_threads", "buffers"), create.__doc__)
-explain(WritableDirectory.tree, TableOptions.__annotations__, write.__doc__)
 
 
 def _joined(*parts: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from arrowroot._layout.layout import LayoutLike, Unsaid
     from arrowroot._layout.projections import ProjectionsLike
-    from arrowroot._layout.settings import Compression, Flush
+    from arrowroot._layout.settings import Codec, Compression, Flush
     from arrowroot._writing.contexts import QueueState
     from arrowroot._writing.late import Columns
     from arrowroot._writing.notes import Aliases, Friends, Index, UserInfo
@@ -98,6 +98,18 @@ def producer_rule(given: object) -> ProducerRule:
         helps,
         on_growth,
     )
+
+
+class FileOptions(TypedDict, total=False):
+    """The keyword arguments of :func:`arrowroot.create`, which explains them."""
+
+    compression: Codec
+    reproducible: bool
+    n_threads: int
+    buffers: int | str
+    stall_threshold: float
+    growth_threshold: float
+    trace_stalls: bool
 
 
 class TableOptions(TypedDict, total=False):

@@ -266,7 +266,7 @@ def _write(
 
     all_entries: from which is told which columns share a counter; None: from the sample.
     """
-    from arrowroot._writing.file import create
+    from arrowroot._writing.calls import create
 
     path, name = place
     with create(path, reproducible=True) as file, file.tree(name, schema, layout=layout) as table:

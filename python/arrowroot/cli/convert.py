@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot import InvalidRequestError, split_url
 from arrowroot._converting import compare, formats, inputs, outputs
-from arrowroot._converting.replaced import check_replaced
+from arrowroot._converting.replaced import check_table_replaced
 from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
 from arrowroot._saving.replacing import is_stdout
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     named = [("OUTPUT", target.file), ("--fjr", options.fjr)]
     destinations.check(named, {source.file: "the file to read"})
     if target.format == "root" and not options.plan:
-        check_replaced([(target.file, target.table)], is_forced=options.force)
+        check_table_replaced(target.file, target.table, is_forced=options.force)
     style = style_of(options)
     choice = inputs.Choice(
         column_texts(options.columns),

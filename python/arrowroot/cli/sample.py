@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import arrowroot
 from arrowroot import InvalidRequestError
 from arrowroot._converting.formats import root_output
-from arrowroot._converting.replaced import check_replaced
+from arrowroot._converting.outputs import file_for
+from arrowroot._converting.replaced import check_table_replaced
 from arrowroot._progress import Progress
 from arrowroot._render import printable, without_secrets
 from arrowroot._sample.make import sample_of
@@ -48,8 +48,8 @@ def run(options: argparse.Namespace) -> None:
     is_kept = options.keep and Path(file).exists()
     if not is_kept:
         meant = ", or --keep to leave it as it is"
-        check_replaced([(file, name)], is_forced=options.force, hint=meant)
-        _write(options, file, name or sample.tree, sample)
+        check_table_replaced(file, name, is_forced=options.force, hint=meant)
+        _write(options, file, name, sample)
     n_bytes = Path(file).stat().st_size
     wall_ns = time.perf_counter_ns() - started
     if options.json:
@@ -85,13 +85,14 @@ def _style(options: argparse.Namespace) -> Style:
     return style_of(options, {"compression": "zstd:5", "flush": "10 MB"})
 
 
-def _write(options: argparse.Namespace, file: str, name: str, sample: Sample) -> None:
+def _write(options: argparse.Namespace, file: str, name: str | None, sample: Sample) -> None:
+    """Write a sample to a file of its own, or to a table of a name beside what the file has."""
     style = _style(options)
     with (
         Progress(f"making {sample.kind}") as progress,
-        arrowroot.create(file, reproducible=style.reproducible, n_threads=style.n_threads) as made,
+        file_for(file, name, style) as made,
     ):
-        table = made.tree(name, **style.options(f"{sample.kind}, seed {sample.seed}"))
+        table = made.tree(name or sample.tree, **style.options(f"{sample.kind}, seed {sample.seed}"))
         n_drawn = 0
 
         def done() -> tuple[float, int]:

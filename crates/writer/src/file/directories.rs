@@ -96,11 +96,11 @@ impl Directories {
         self.directories[parent.0].by_name.get(name).copied()
     }
 
-    /// Makes a directory. Returns the bytes of its record, whose fields are rewritten in the end.
+    /// Makes a directory of a name and a title. Returns the bytes of its record, whose fields are rewritten in the end.
     pub(super) fn add(
         &mut self,
         parent: DirectoryId,
-        name: &str,
+        [name, title]: [&str; 2],
         record: Record,
         uuid: Uuid,
     ) -> Result<(DirectoryId, Vec<u8>)> {
@@ -109,7 +109,7 @@ impl Directories {
             return Err(Error::name(name, "is the name of an object there, and cannot be that of a directory"));
         }
         let is_large = record.seek_key > format::container::START_OF_LARGE;
-        let mut key = Key::new(is_large, CLASS, name, name)?;
+        let mut key = Key::new(is_large, CLASS, name, title)?;
         key.set_payload(Directory::MAX_BYTES, Directory::MAX_BYTES)?;
         key.head.datime = record.datime;
         let seek_parent = self.seek_of(parent);

@@ -1,0 +1,155 @@
+"""The objects of an older file that stay in the one that takes its place."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from arrowroot._errors import (
+    CorruptFileError,
+    InvalidRequestError,
+    NoSuchKeyError,
+    StorageError,
+    nearest,
+    warn,
+)
+from arrowroot._render import printable
+from arrowroot._saving.replacing import is_special
+from arrowroot._storage.readers import Opening
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from arrowroot import _native
+
+#: Class and name of the identifiers of ROOT's processes, which belong to the references in tables.
+_PROCESS = "TProcessID", "ProcessID"
+
+
+def path_in_file(name: str) -> str:
+    """Return the path of an object as files have it, without slashes that mean nothing."""
+    return "/".join(part for part in name.split("/") if part)
+
+
+class Older:
+    """A file that is there, from which a file being written takes, when it is closed, what it has not got itself.
+
+    Pieces of tables are copied as they are stored. Of each name the newest cycle is taken.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Open it. Raises: CorruptFileError for what is not whole, or no file of ROOT's; StorageError."""
+        self._path = path
+        self._identity = _identity(path)
+        self._file = Opening([path]).open()
+        keys = self._file.keys("", recursive=True, cycles=False)
+        #: Their titles by their paths.
+        self._directories = {key.path: key.title for key in keys if key.is_directory}
+        #: In the order of the file.
+        self._objects = dict.fromkeys(
+            key.path for key in keys if not key.is_directory and not _is_process(key)
+        )
+
+    @classmethod
+    def of(cls, path: str) -> Self | None:
+        """Return it; None if there is no file of this name, or one of no bytes, or a device."""
+        if is_special(path) or not os.path.isfile(path) or not os.path.getsize(path):  # noqa: PTH113, PTH202 - text
+            return None
+        return cls(path)
+
+    @property
+    def objects(self) -> list[str]:
+        """The paths of those that stay."""
+        return list(self._objects)
+
+    def has(self, path: str) -> bool:
+        """Return whether an object of a path is there, and stays."""
+        return path in self._objects
+
+    def check_whole(self) -> None:
+        """Raise CorruptFileError if it was not closed, or keys of it were lost."""
+        if self._objects and (recovery := self._file.recovery()) is not None:
+            raise CorruptFileError(
+                f"{printable(self._path)}: {recovery}; what it has cannot be kept: arrowroot skim writes what can be "
+                "read of it to another file; to write a new file, remove it first"
+            )
+
+    def check_place(self, path: str) -> None:
+        """Raise InvalidRequestError for an object where a directory is, and for one below another object.
+
+        path: that of a directory ends in a slash.
+        """
+        if path in self._directories:
+            raise InvalidRequestError(
+                f"{self._where(path)}: a directory of the file has this name: del new[{path!r}] leaves it out, with "
+                "all that is in it"
+            )
+        while path := path.rpartition("/")[0]:
+            if path in self._objects:
+                raise InvalidRequestError(
+                    f"{self._where(path)}: an object of the file has this name, so no directory can have it: "
+                    f"del new[{path!r}] leaves it out"
+                )
+
+    def above(self, path: str) -> list[tuple[str, str]]:
+        """Return the directories above a path and their titles, the outermost first."""
+        ends = [number for number, letter in enumerate(path) if letter == "/"]
+        return [
+            (path[:end], self._directories[path[:end]]) for end in ends if path[:end] in self._directories
+        ]
+
+    def leave_out(self, path: str) -> None:
+        """Leave out an object, if it is there."""
+        self._objects.pop(path, None)
+
+    def remove(self, path: str) -> None:
+        """Leave out an object, or a directory with all that is in it. Raises: NoSuchKeyError."""
+        there = [*self._objects, *self._directories]
+        if path not in there:
+            raise NoSuchKeyError(
+                f"{self._where(path)}: the file that is updated has no such object",
+                path,
+                nearest(path, there),
+                known=there,
+            )
+        within = f"{path}/"
+        self._objects = {one: None for one in self._objects if one != path and not one.startswith(within)}
+        self._directories = {
+            one: title
+            for one, title in self._directories.items()
+            if one != path and not one.startswith(within)
+        }
+
+    def copy(self, merger: _native.Merger) -> None:
+        """Copy what stays, and warn of what is not as it was. Raises: CorruptFileError for damage; StorageError."""
+        if not self._objects and not self._directories:
+            return
+        merger.add(self._file, {*self._objects, *self._directories})
+        for path, *_, notes in merger.finish()["objects"]:
+            for note in notes:
+                warn(f"{self._where(path)}: {note}", UserWarning)
+
+    def check_unchanged(self) -> None:
+        """Raise StorageError if another file has its name by now, or it was written to."""
+        if _identity(self._path) != self._identity:
+            raise StorageError(
+                f"{printable(self._path)}: another program has changed or removed it meanwhile; nothing is written, so "
+                "that nothing of it is lost: update it again"
+            )
+
+    def _where(self, path: str) -> str:
+        return f"{printable(self._path)}:{printable(path)}"
+
+
+def _is_process(key: _native.Key) -> bool:
+    class_name, name = _PROCESS
+    return key.class_name == class_name and key.path.startswith(name)
+
+
+def _identity(path: str) -> tuple[int, ...] | None:
+    """Return what tells a file from another one of its name, and from itself once it was written to."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - text
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

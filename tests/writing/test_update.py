@@ -1,0 +1,210 @@
+"""A file that is updated has what it had, but for what is written or left out."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import arrowroot as ar
+from tests.judge import root
+
+from . import update_with_root
+
+DATA = {"y": [1.5, 2.5]}
+HISTOGRAM = np.histogram([1, 2, 2], bins=3)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def old():
+    """``old.root``: a tree, an RNTuple with an attribute set, a histogram in a directory, and an empty directory."""
+    with ar.create("old.root", compression="lz4") as new:
+        new["t"] = {"x": np.arange(1000), "l": [[1.0] * (k % 3) for k in range(1000)]}
+        schema = pa.schema({"d": pa.decimal128(5, 2), "s": pa.dictionary(pa.int8(), pa.string())})
+        table = new.tree("deep/nt", schema, layout="rntuple")
+        table.append(pa.table({"d": ["1.10", "2.20"], "s": ["a", "b"]}).cast(schema))
+        table.attributes("runs", {"n": "int32"}).add(range(2), {"n": 7})
+        new["deep/h"] = HISTOGRAM
+        new.directory("empty")
+    return read("old.root")
+
+
+def read(name):
+    """Return what a file has, by name: tables, and the contents of histograms."""
+    file = ar.open(name)
+    found = {path: file[path].to_arrow() for path in file.trees}
+    found |= {
+        key.path: file[key.path].values().tolist() for key in file.key_list() if key.class_name == "TH1D"
+    }
+    return found | {key.path: "directory" for key in file.key_list() if key.is_directory}
+
+
+def there():
+    """Return the files that there are."""
+    return {path.name: path.read_bytes() for path in Path.cwd().iterdir()}
+
+
+def test_all_stays_and_more_comes(old):
+    before = ar.open("old.root")["t"]
+    stored = {branch.path: branch.stored_bytes for branch in before.branches}
+    with ar.update("old.root") as new:
+        new["more"] = DATA
+        new["deep/h2"] = HISTOGRAM
+        new.directory("empty/deeper")
+    now = read("old.root")
+    assert now.pop("more").to_pydict() == DATA
+    assert now.pop("deep/h2") == [1, 0, 2]
+    assert now.pop("empty/deeper") == "directory"
+    assert now == old
+    after = ar.open("old.root")
+    # Pieces are copied as they are stored.
+    assert {branch.path: branch.stored_bytes for branch in after["t"].branches} == stored
+    assert after["deep/nt"].attributes["runs"].to_arrow()["n"].to_pylist() == [7]
+
+
+def test_what_is_written_takes_the_place_of_its_name(old):
+    with ar.update("old.root") as new:
+        new["deep/h"] = np.histogram([1, 1], bins=2)
+        new.tree("t", layout="rntuple").append(DATA)
+    now = read("old.root")
+    assert now["deep/h"] == [0, 2]
+    assert now["t"].to_pydict() == DATA
+    assert now.keys() == old.keys()
+    assert [key.cycle for key in ar.open("old.root").key_list()] == [1] * len(old)
+
+
+def test_an_object_that_failed_leaves_the_older_one(old):
+    with ar.update("old.root") as new, pytest.raises(ar.UnsupportedError):
+        new["deep/h"] = object()
+    assert read("old.root") == old
+
+
+@pytest.mark.usefixtures("old")
+def test_objects_and_directories_are_left_out():
+    with ar.update("old.root") as new:
+        del new["deep"]
+        del new["empty"]
+        new["deep"] = "a text"
+        with pytest.raises(ar.WrongTypeError, match="what is written stays"):
+            del new["deep"]
+    assert ar.open("old.root").keys() == {"deep", "t"}
+    with ar.update("old.root") as new:
+        del new["t"]
+    assert ar.open("old.root")["deep"] == "a text"
+    with ar.create("new.root") as new, pytest.raises(ar.WrongTypeError, match="what is written stays"):
+        del new["t"]
+
+
+def test_a_name_that_is_not_there_or_taken_is_told(old):
+    with ar.update("old.root") as new:
+        with pytest.raises(ar.NoSuchKeyError, match=r"old\.root:deep/hh: .*did you mean 'deep/h'"):
+            del new["deep/hh"]
+        with pytest.raises(ar.InvalidRequestError, match=r"a directory .* has this name: del new\['deep'\]"):
+            new["deep"] = HISTOGRAM
+        for taken in (lambda: new.directory("t"), lambda: new.__setitem__("t/h", HISTOGRAM)):
+            with pytest.raises(ar.InvalidRequestError, match=r"an object .* has this name.*del new\['t'\]"):
+                taken()
+    assert read("old.root") == old
+
+
+def test_after_an_error_the_file_is_what_it_was():
+    ar.write("old.root:t", DATA)
+    before = Path("old.root").read_bytes()
+    with pytest.raises(ar.InvalidRequestError), ar.update("old.root") as new:
+        new[""] = DATA
+    assert there() == {"old.root": before}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: (
+            Path("other.root").write_bytes(Path("old.root").read_bytes())
+            and Path("other.root").replace("old.root")
+        ),
+        lambda: Path("old.root").unlink(),
+    ],
+    ids=["replaced", "removed"],
+)
+def test_a_file_that_another_program_changes_meanwhile_is_not_overwritten(change):
+    ar.write("old.root:t", DATA)
+    new = ar.update("old.root")
+    new["u"] = DATA
+    change()
+    changed = {name: content for name, content in there().items() if name == "old.root"}
+    with pytest.raises(ar.StorageError, match=r"another program has changed or removed it.*update it again"):
+        new.close()
+    assert there() == changed
+
+
+def test_two_do_not_update_a_file_at_a_time():
+    ar.write("old.root:t", DATA)
+    with ar.update("old.root") as new:
+        with pytest.raises(ar.StorageError, match="is writing it"):
+            ar.write("old.root:u", DATA)
+        new["v"] = DATA
+    assert ar.open("old.root").keys() == {"t", "v"}
+
+
+def test_a_complete_file_can_be_read_before_it_is_published(old):
+    new = ar.update("old.root")
+    new["u"] = DATA
+    assert ar.open(new.complete()).keys() == {"u", "deep", "empty", "t"}
+    assert read("old.root") == old
+    new.close()
+    assert "u" in ar.open("old.root")
+
+
+def test_its_own_tables_can_be_read_into_it(old):
+    ar.write("old.root:t", ar.open("old.root")["t"].scan(filter="x < 10"))
+    ar.write("old.root:copy", ar.open("old.root")["t"])
+    now = read("old.root")
+    assert now["copy"] == now["t"] == old["t"].slice(0, 10)
+
+
+@pytest.mark.parametrize("content", [None, b""])
+def test_a_file_that_is_not_there_is_begun(content):
+    if content is not None:
+        Path("new.root").write_bytes(content)
+    with ar.update("new.root", compression="zstd:5", reproducible=True) as new:
+        new["t"] = DATA
+    assert read("new.root")["t"].to_pydict() == DATA
+
+
+def test_what_is_no_file_of_root_is_not_updated():
+    Path("data.root").write_bytes(b"no file of ROOT's")
+    with pytest.raises(ar.CorruptFileError, match="not a ROOT file"):
+        ar.update("data.root")
+    assert there().keys() == {"data.root"}
+
+
+@pytest.mark.usefixtures("old")
+def test_a_histogram_for_write_is_answered_with_the_line_that_updates():
+    with pytest.raises(
+        ar.InvalidRequestError, match=r"with ar\.update\('old\.root'\) as new: new\['h'\] = hist"
+    ):
+        ar.write("old.root:h", HISTOGRAM)
+
+
+def test_root_reads_what_it_wrote_and_goes_on(tmp_path):
+    root.run(update_with_root.make, tmp_path)
+    before = root.run(update_with_root.read, tmp_path, "old.root")
+    assert before["plots"][1] == "cycle 1"
+    with ar.update("old.root") as new:
+        new["u"] = DATA
+    root.run(update_with_root.add, tmp_path, "old.root")
+    ar.write("old.root:w", DATA)
+    with ar.update("old.root") as new:
+        del new["u"]
+        new["plots/more"] = HISTOGRAM
+        new.directory("made", "by arrowroot")
+    after = root.run(update_with_root.read, tmp_path, "old.root")
+    assert after == before | {"keys": ["by_root", "made", "plots", "t", "w"]}
+    assert ar.open("old.root")["by_root"].title == "text"
+    titles = {key.path: key.title for key in ar.open("old.root").key_list() if key.is_directory}
+    assert titles == {"plots": "of runs", "made": "by arrowroot"}
