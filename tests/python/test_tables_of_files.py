@@ -169,6 +169,13 @@ def test_a_file_that_was_not_closed_stays():
     assert not Path("cut.root.part").exists()
 
 
+def test_a_file_that_was_not_closed_is_replaced_if_it_has_that_table_alone():
+    ar.write("cut.root:a/t", {"other": [1]})
+    Path("cut.root").write_bytes(Path("cut.root").read_bytes()[:-200])
+    ar.write("cut.root:a/t", DATA)
+    assert ar.open("cut.root")["a/t"].column_names == ["x"]
+
+
 @pytest.mark.parametrize("content", [b"", b"no file of ROOT's"])
 def test_what_has_no_tables_is_replaced(content):
     Path("other.root").write_bytes(content)

@@ -68,7 +68,12 @@ class Older:
 
     def check_whole(self) -> None:
         """Raise CorruptFileError if it was not closed, or keys of it were lost."""
-        if self._objects and (recovery := self._file.recovery()) is not None:
+        recovery = self._file.recovery()
+        if recovery is None:
+            return
+        # Directories without objects are no loss.
+        self._directories.clear()
+        if self._objects:
             raise CorruptFileError(
                 f"{printable(self._path)}: {recovery}; what it has cannot be kept: arrowroot skim writes what can be "
                 "read of it to another file; to write a new file, remove it first"
