@@ -5,6 +5,7 @@ import json
 import random
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -70,7 +71,7 @@ def place(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory, the current one, with the files that lines are about."""
     monkeypatch.chdir(tmp_path)
     for name in ("run7.root", "more.root"):
-        (tmp_path / name).symlink_to(file)
+        shutil.copyfile(file, tmp_path / name)  # lines may write to it
     (tmp_path / "only.root").symlink_to(file.with_name("only.root"))
     for name in ("one.root", "two.root"):
         ar.write(f"{name}:Events", {name: np.arange(20.0) for name in NAMES})

@@ -57,10 +57,10 @@ _IN_PYTHON = {
 #: Commands of others about one object of a file.
 _OF_OBJECT = {
     "cp copy rootcp": "arrowroot merge {new} {file} --rule {name}=first --rule '*=drop'",
-    "rm remove delete del rootrm": "arrowroot merge {new} {file} --rule {name}=drop",
-    "mkdir rootmkdir": "in Python with ar.create({new!r}) as new: new.directory({name!r})",
+    "rm remove delete del rootrm": "in Python with ar.update({file!r}) as new: del new[{name!r}]",
+    "mkdir rootmkdir": "in Python with ar.update({file!r}) as new: new.directory({name!r})",
     "mv move rename rootmv": (
-        "in Python with ar.create({new!r}) as new: new[{new_name!r}] = ar.open({file!r})[{name!r}]"
+        "in Python with ar.update({file!r}) as new: new[{new_name!r}] = ar.open({file!r})[{name!r}]; del new[{name!r}]"
     ),
 }
 #: Commands of others that make one file of several, and programs that have commands.
