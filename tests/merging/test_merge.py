@@ -194,10 +194,12 @@ def test_a_directory_has_the_title_of_the_first_input(tmp_path):
     for number, title in enumerate(("of run 1", "of run 2")):
         with ar.create(tmp_path / f"in{number}.root") as new:
             new.directory("plots", title).directory("deep")
-            new["plots/h"] = np.histogram([1, 2], bins=2)
+            new["plots/deep/t"] = {"x": [1]}
     ar.merge(tmp_path / "all.root", f"{tmp_path}/in?.root")
-    titles = {key.path: key.title for key in ar.open(tmp_path / "all.root").key_list() if key.is_directory}
-    assert titles == {"plots": "of run 1", "plots/deep": "deep"}
+    ar.skim(f"{tmp_path}/in?.root", tmp_path / "skim.root", "plots/deep/t")
+    for name in ("all.root", "skim.root"):
+        titles = {key.path: key.title for key in ar.open(tmp_path / name).key_list() if key.is_directory}
+        assert titles == {"plots": "of run 1", "plots/deep": "deep"}
 
 
 def test_the_same_inputs_make_the_same_bytes(inputs, tmp_path):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from arrowroot import _native
+    from arrowroot._api.file import File
     from arrowroot._api.tree import Tree
     from arrowroot._api.tree_metadata import Pick
     from arrowroot._options import Options
@@ -141,6 +142,18 @@ class Outputs:
             begin()
         else:
             self._empty.setdefault(table.path, begin)
+
+    def make_directories(self, path: str, file: File, *, is_main: bool) -> None:
+        """Make the directories that a table of an input is in as they are there, with their titles."""
+        if "/" not in path:
+            return
+        titles = {key.path: key.title for key in file.key_list(cycles=False) if key.is_directory}
+        for number, output in enumerate(self._files):
+            if is_main and number in self._renamed:
+                continue
+            for directory, title in titles.items():
+                if path.startswith(f"{directory}/"):
+                    output.directory(directory, title)
 
     def begin_empty(self) -> None:
         """Begin the tables that have entries in no input."""

@@ -348,7 +348,7 @@ class _Skim:
     def _in_begun(self, reading: Reading) -> Iterator[Portion]:
         """Yield the entries of a part. Its tables are begun before it is made: these say what can be copied packed."""
         for table in reading.tables:
-            self._begin(table)
+            self._begin(table, reading.given)
         if self._parts is not None:
             yield from self._parts.portions(reading)
         reading.given.check_unchanged()
@@ -381,7 +381,7 @@ class _Skim:
             elif portion.span is not None:
                 self._outputs.add_span(portion, portion.span, request.read)
             else:
-                self._begin(portion.table)
+                self._begin(portion.table, given)
         self._outputs.end_input()
         for annotation in reading.annotations():
             self._outputs.annotate(annotation)
@@ -398,8 +398,10 @@ class _Skim:
         if reading.events is not None:
             self._is_found |= reading.events.found
 
-    def _begin(self, table: InputTable) -> None:
+    def _begin(self, table: InputTable, given: OpenInput) -> None:
         request, is_main = self._request, table.path == self._main
+        if self._outputs.first(table.path) is None:
+            self._outputs.make_directories(table.path, given.file, is_main=is_main)
         self._outputs.begin(
             table,
             is_main=is_main,
