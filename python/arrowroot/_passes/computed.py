@@ -10,7 +10,7 @@ from arrowroot._expressions.evaluation import Rows
 from arrowroot._expressions.lists import truth, valid_of
 from arrowroot._expressions.scope import delivered_as, parts_needed_again
 from arrowroot._passes.in_turn import numbers_behind
-from arrowroot._passes.source import import_batch
+from arrowroot._passes.source import Around, Source, import_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from arrowroot._cost.cost import Cost
-    from arrowroot._cost.plan import Plan, ScanStats
     from arrowroot._expressions.lists import Items
     from arrowroot._expressions.scope import Expression, Scope
-    from arrowroot._passes.source import Source
     from arrowroot._select.entries import EntrySet
 
     #: Conditions by the names of the columns that are needed only where one of them holds.
@@ -150,7 +147,7 @@ def _narrowed(some: _Some, mask: npt.NDArray[np.bool_]) -> _Some:
     return _Some(some.rows.narrowed(chosen), chosen if some.at is None else some.at[chosen])
 
 
-class Computed:
+class Computed(Around[Source]):
     """Delivers columns of a pass, and values of expressions of them, in any order."""
 
     def __init__(
@@ -167,7 +164,7 @@ class Computed:
             delivers, unless it knows better. needed_where: where none of the conditions holds, which are among the
             outputs, a column that has some is null, and is not computed. No condition needs itself.
         """
-        self._source = source
+        super().__init__(source)
         self._outputs = outputs
         self._scope = scope
         self._entries = entries
@@ -175,11 +172,6 @@ class Computed:
         self._n_delivered = 0
         self._n_last = 0
         self._schema: pa.Schema | None = None
-        self.is_of_paths: bool = getattr(source, "is_of_paths", False)
-
-    @property
-    def num_entries(self) -> int:
-        return self._source.num_entries
 
     @property
     def column_names(self) -> list[str]:
@@ -206,18 +198,3 @@ class Computed:
 
     def _entry_of(self, row: Any) -> Any:
         return self.numbers()[row]
-
-    def place(self) -> str:
-        return self._source.place()
-
-    def plan(self) -> Plan:
-        return self._source.plan()
-
-    def stats(self) -> ScanStats:
-        return self._source.stats()
-
-    def cost(self) -> Cost:
-        return self._source.cost()
-
-    def cancel(self) -> None:
-        self._source.cancel()

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arrowroot._passes.source import import_batch
+from arrowroot._passes.source import Around, EnginePass, import_batch
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
-    from arrowroot._cost.cost import Cost
-    from arrowroot._cost.plan import Plan, ScanStats
-    from arrowroot._passes.source import EnginePass
 
 #: The most entries of a batch that has some which are lacking.
 _MAX_ENTRIES = 1 << 16
 
 
-class WithHoles:
+class WithHoles(Around[EnginePass]):
     """A pass over entries of which another pass delivers those that are there; columns of the others are null."""
 
     def __init__(
         self, source: EnginePass, n_entries: int, indices: npt.NDArray[np.int64] | None = None
     ) -> None:
         """``indices``: of those that the source delivers among the entries to deliver; None: the first ones."""
-        self._source = source
+        super().__init__(source)
         self._n_entries = n_entries
         self._n_there = source.num_entries
         self._indices = indices
@@ -36,10 +33,6 @@ class WithHoles:
     @property
     def num_entries(self) -> int:
         return self._n_entries
-
-    @property
-    def column_names(self) -> list[str]:
-        return self._source.column_names
 
     def schema(self) -> pa.Schema:
         import pyarrow as pa
@@ -92,21 +85,6 @@ class WithHoles:
 
         end = self._n_taken + n
         return np.arange(self._n_taken, end) if self._indices is None else self._indices[self._n_taken : end]
-
-    def place(self) -> str:
-        return self._source.place()
-
-    def plan(self) -> Plan:
-        return self._source.plan()
-
-    def stats(self) -> ScanStats:
-        return self._source.stats()
-
-    def cost(self) -> Cost:
-        return self._source.cost()
-
-    def cancel(self) -> None:
-        self._source.cancel()
 
     @property
     def max_ranges(self) -> int | None:

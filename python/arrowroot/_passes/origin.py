@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from arrowroot._errors import InvalidRequestError
 from arrowroot._passes.in_turn import numbers_behind
-from arrowroot._passes.source import import_batch
+from arrowroot._passes.source import Around, Source, import_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,18 +15,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from arrowroot._cost.cost import Cost
-    from arrowroot._cost.plan import Plan, ScanStats
-    from arrowroot._passes.source import Source
     from arrowroot._select.entries import EntrySet
     from arrowroot._select.origins import Origin, Origins
 
 
-class WithOrigin:
+class WithOrigin(Around[Source]):
     """A pass with columns behind its own that say where each entry comes from; texts are dictionaries of all files."""
-
-    #: As ``TreeSource``.
-    is_of_paths = True
 
     def __init__(
         self,
@@ -36,7 +30,8 @@ class WithOrigin:
         names: Iterable[Origin],
     ) -> None:
         """``entries``: what the source delivers, unless it knows better."""
-        self._source = source
+        super().__init__(source)
+        self.is_of_paths = True
         self._entries = entries
         self._n_delivered = 0
         self._n_last = 0
@@ -47,10 +42,6 @@ class WithOrigin:
             raise InvalidRequestError(
                 f"origin: there is a column {min(taken)!r} among those that are read: leave out one of the two"
             )
-
-    @property
-    def num_entries(self) -> int:
-        return self._source.num_entries
 
     @property
     def column_names(self) -> list[str]:
@@ -90,18 +81,3 @@ class WithOrigin:
     def numbers(self) -> npt.NDArray[np.int64]:
         """Return the numbers of the entries in the last batch."""
         return numbers_behind(self._source, self._entries, self._n_delivered, self._n_last)
-
-    def place(self) -> str:
-        return self._source.place()
-
-    def plan(self) -> Plan:
-        return self._source.plan()
-
-    def stats(self) -> ScanStats:
-        return self._source.stats()
-
-    def cost(self) -> Cost:
-        return self._source.cost()
-
-    def cancel(self) -> None:
-        self._source.cancel()

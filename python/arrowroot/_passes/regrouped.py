@@ -5,41 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arrowroot._errors import BatchTooLongError, cancelled
-from arrowroot._passes.source import import_batch
+from arrowroot._passes.source import Around, Source, import_batch
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from arrowroot._cost.cost import Cost
-    from arrowroot._cost.plan import Plan, ScanStats
-    from arrowroot._passes.source import Source
+    from arrowroot._cost.plan import ScanStats
 
 
-class Regrouped:
+class Regrouped(Around[Source]):
     """A pass in batches of exactly so many entries, the last one apart.
 
     They are slices of the batches that come, without a copy, but for those that have entries of several.
     """
 
     def __init__(self, source: Source, n_entries: int) -> None:
-        self._source = source
+        super().__init__(source)
         self._n_wanted = n_entries
         self._held: list[pa.RecordBatch] = []
         self._n_held = 0
         self._n_batches = 0
         self._is_cancelled = False
-        self.is_of_paths: bool = getattr(source, "is_of_paths", False)
-
-    @property
-    def num_entries(self) -> int:
-        return self._source.num_entries
-
-    @property
-    def column_names(self) -> list[str]:
-        return self._source.column_names
-
-    def schema(self) -> pa.Schema:
-        return self._source.schema()
 
     def next_batch(self) -> pa.RecordBatch | None:
         if self._is_cancelled:
@@ -76,12 +63,6 @@ class Regrouped:
             )
         whole: pa.RecordBatch = joined[0]
         return whole
-
-    def place(self) -> str:
-        return self._source.place()
-
-    def plan(self) -> Plan:
-        return self._source.plan()
 
     def stats(self) -> ScanStats:
         from dataclasses import replace

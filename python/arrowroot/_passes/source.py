@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from arrowroot._errors import ArrowrootError, CorruptFileError, MemoryBudgetWarning, warn
 from arrowroot._render import printable
@@ -81,6 +81,44 @@ class EnginePass(Source, Protocol):
 
         rows: in order.
         """
+
+
+_S = TypeVar("_S", bound=Source)
+
+
+class Around(Generic[_S]):
+    """A pass that makes its batches of those of another one; all that it does not have itself is that of the other."""
+
+    def __init__(self, source: _S) -> None:
+        self._source = source
+        #: As ``TreeSource``.
+        self.is_of_paths: bool = getattr(source, "is_of_paths", False)
+
+    @property
+    def num_entries(self) -> int:
+        return self._source.num_entries
+
+    @property
+    def column_names(self) -> list[str]:
+        return self._source.column_names
+
+    def schema(self) -> pa.Schema:
+        return self._source.schema()
+
+    def place(self) -> str:
+        return self._source.place()
+
+    def plan(self) -> Plan:
+        return self._source.plan()
+
+    def stats(self) -> ScanStats:
+        return self._source.stats()
+
+    def cost(self) -> Cost:
+        return self._source.cost()
+
+    def cancel(self) -> None:
+        self._source.cancel()
 
 
 def import_schema(native: _native.Table | _native.Scan, where: str) -> pa.Schema:

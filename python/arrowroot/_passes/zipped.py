@@ -6,40 +6,31 @@ from typing import TYPE_CHECKING
 
 from arrowroot._arrow.convert import RECORD
 from arrowroot._errors import CorruptFileError
-from arrowroot._passes.source import import_batch
+from arrowroot._passes.source import Around, Source, import_batch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
-    from arrowroot._cost.cost import Cost
-    from arrowroot._cost.plan import Plan, ScanStats
-    from arrowroot._passes.source import Source
     from arrowroot._select.objects import Zip
 
 #: Keys of the metadata of a member's field: the title of its column, and the type in C++.
 TITLE, TYPE = b"title", b"type"
 
 
-class Zipped:
+class Zipped(Around[Source]):
     """A pass that delivers members of objects as one column of lists of records. No value is copied."""
-
-    #: As ``TreeSource``.
-    is_of_paths = True
 
     def __init__(
         self, source: Source, columns: Sequence[Zip], notes: Mapping[str, Mapping[bytes, str]]
     ) -> None:
         """``columns``: to deliver; ``notes``: metadata of members, by their paths."""
-        self._source = source
+        super().__init__(source)
+        self.is_of_paths = True
         self._columns = columns
         self._notes = notes
         self._schema: pa.Schema | None = None
-
-    @property
-    def num_entries(self) -> int:
-        return self._source.num_entries
 
     @property
     def column_names(self) -> list[str]:
@@ -85,21 +76,6 @@ class Zipped:
             for one, field in zip(self._columns, self.schema(), strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema())
-
-    def place(self) -> str:
-        return self._source.place()
-
-    def plan(self) -> Plan:
-        return self._source.plan()
-
-    def stats(self) -> ScanStats:
-        return self._source.stats()
-
-    def cost(self) -> Cost:
-        return self._source.cost()
-
-    def cancel(self) -> None:
-        self._source.cancel()
 
 
 def _zipped(lists: Sequence[pa.ListArray], field: pa.Field, where: str) -> pa.ListArray:
