@@ -25,6 +25,10 @@ TO_CALL = {
     "isNaN": "!isnan(x)",
     "strcmp": 'text == "a"',
     "mod": "n % 2 == 0",
+    "TMath::CeilNint": "ceil(x) == 1",
+    "TMath::FloorNint": "floor(x) == 1",
+    "TMath::Range clip np.clip clamp std::clamp": "max(0, min(x, 2)) > 1",
+    "strlen": "text.size() > 1",
     "avg average": "mean(v) > 1",
     "ak.num ak.count_nonzero np.size": "len(v) > 1",
     "ak.firsts": "v[0] > 1",
@@ -76,6 +80,7 @@ TO_SIGN = {
     r"([\w.]+)\[[^],]*:[^],]*\]?": "take({0}, 2)",
     r":": "n > 2 ? x > 1 : x > 3",
     r"->": "muon.pt > 1",
+    r"//": "floor(n / 2) == 1",
     r";": "x > 1 && n > 2",
 }
 #: So many letters before and behind a sign may belong to what stands there.

@@ -9,7 +9,7 @@ import numpy as np
 
 from arrowroot._expressions import choices, lists, numbers, orders, physics
 from arrowroot._expressions import nodes as x
-from arrowroot._expressions.functions import COMPARISONS
+from arrowroot._expressions.functions import COMPARISONS, SIZE
 from arrowroot._expressions.iteration import ITERATION, OF_DRAW, REDUCTIONS
 from arrowroot._expressions.lists import Items, Problem
 
@@ -33,6 +33,7 @@ _OF_VALUES: dict[str, Callable[[list[Items]], Items]] = {
     "coalesce": lambda values: choices.coalesce(*values),
     "mean": lambda values: _mean(*values),
     ITERATION: lists.indices_in,
+    SIZE: lambda values: lists.size(*values),
     "take": lambda values: orders.taken(*values),
     "concatenate": lambda values: orders.concatenated(*values),
     "DeltaPhi": lambda values: physics.delta_phi(*values),

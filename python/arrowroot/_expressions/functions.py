@@ -57,7 +57,7 @@ _NEVER_NULL = (
     "+ - * / == != < <= > >= sum len any all count is_null isnan isfinite abs sqrt cbrt exp expm1 log log1p log2 log10 "
     "floor ceil sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh rint round sign square pow atan2 hypot "
     "float DeltaPhi DeltaR isin in prod even odd xor sorted argsort reversed concatenate first second third per "
-    "Sum$ Length$ Min$ Max$"
+    "Sum$ Length$ Min$ Max$ .size"
 )
 #: Operators and functions that have a value wherever what they are of has.
 NEVER_NULL = frozenset(_NEVER_NULL.split())
@@ -115,7 +115,9 @@ CONSTANTS = {
 #: What stands for the number of the entry: as TTree::Draw and RDataFrame call it.
 ENTRY_NAMES = ("Entry$", "rdfentry_")
 #: Methods of lists, and the functions that they are.
-METHODS = {"size": "len", "length": "len", "empty": "empty", "front": "front", "back": "back", "at": "at"}
+METHODS = {"size": "size", "length": "size", "empty": "empty", "front": "front", "back": "back", "at": "at"}
+#: What they ask of a list; no function has the name.
+SIZE = ".size"
 _PREFIXES = ("ROOT::VecOps::", "VecOps::", "std::")
 
 

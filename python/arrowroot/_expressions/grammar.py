@@ -28,7 +28,7 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from arrowroot._errors import FilterError
-from arrowroot._expressions.functions import COMPARISONS, CONSTANTS, FUNCTIONS, METHODS, function_of
+from arrowroot._expressions.functions import COMPARISONS, CONSTANTS, FUNCTIONS, METHODS, SIZE, function_of
 from arrowroot._expressions.iteration import ITERATION, height, with_lists
 from arrowroot._expressions.nodes import (
     Binary,
@@ -352,7 +352,7 @@ class _Parser:
             return Item(of, Number(0 if method == "front" else -1, place), 0, place, depth)
         if method == "at":
             return Item(of, arguments[0], 0, place, depth)
-        size = Call("len", [of], place, depth)
+        size = Call(SIZE, [of], place, depth)
         return (
             Binary("==", size, Number(0, place), place, self._depth(place, size))
             if method == "empty"

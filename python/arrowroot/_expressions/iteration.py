@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arrowroot._expressions.functions import SIZE
 from arrowroot._expressions.nodes import Call, Item, Member, Name, Node, parts_of, walk, with_parts
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ ITERATION = "Iteration$"
 #: Functions of the items of one list, which are a formula of their own.
 OF_DRAW = ("Sum$", "Length$", "Min$", "Max$")
 REDUCTIONS = ("any", "all", "sum", "prod", "count", "len", "min", "max", *OF_DRAW)
-_OF_ONE_LIST = (*REDUCTIONS, "mean", "argmin", "argmax")
+_OF_ONE_LIST = (*REDUCTIONS, SIZE, "mean", "argmin", "argmax")
 #: Functions whose arguments are formulas of their own, and whose result is a list with a length of its own.
 _MAKING_LISTS = ("sorted", "argsort", "reversed", "take", "concatenate", "first", "second", "third", "per")
 #: One list is enough; the first ones may be single values.

@@ -366,7 +366,8 @@ def item(of: Items, index: Items, n_outer: int = 0) -> Items:
         return _where(of, index)
     if index.kind != "integer" or len(index.levels) > 1:
         raise Problem(
-            "an index is one integer for each entry, or a list of them, or a condition for each item"
+            "an index is one integer for each entry, or a list of them, or a condition for each item; "
+            "int(x) is the integer of a number"
         )
     starts, counts = of.levels[0].ends[:-1], np.diff(of.levels[0].ends)
     if index.levels:
@@ -420,12 +421,17 @@ def _one_like(data: Any) -> Any:
 
 
 def _where(of: Items, condition: Items) -> Items:
-    if len(of.levels) != len(condition.levels):
-        raise Problem("the condition must have one value for each item of the list")
+    depth = len(condition.levels)
+    if len(of.levels) < depth:
+        raise Problem("the condition must have one value for each item of the list, or for each list in it")
     of, condition = equally_null([of, condition])
     of = of._replace(levels=_common(of.levels, condition.levels))
     keeps = condition.data if condition.valid is None else condition.data & condition.valid
-    return Items(*_kept(of, keeps))
+    if len(of.levels) == depth:
+        return Items(*_kept(of, keeps))
+    inner, (data, valid) = take(of.levels[depth:], [of.data, of.valid], np.flatnonzero(keeps))
+    ends, is_there = of.levels[depth - 1]
+    return Items(data, valid, (*of.levels[: depth - 1], Level(ends_of(keeps)[ends], is_there), *inner))
 
 
 def _kept(of: Items, keeps: Array) -> tuple[Any, Array | None, tuple[Level, ...]]:
@@ -458,7 +464,8 @@ def reduce(function: str, of: Items) -> Items:
     Nulls in a list are passed over, but by any() and all(). An extreme is NaN if all items are.
     """
     if not of.levels:
-        raise Problem(f"{function}() is of a list, and this has one value for each entry")
+        instead = "; the number of bytes in a text is x.size()" if of.kind == "text" else ""
+        raise Problem(f"{function}() is of a list, and this has one value for each entry{instead}")
     if function == "len":
         return Items(np.diff(of.levels[-1].ends).astype(np.int64), of.levels[-1].valid, of.levels[:-1])
     if function in ("any", "all", "count"):
@@ -487,12 +494,25 @@ def reduce(function: str, of: Items) -> Items:
     return Items(extremes, None if is_filled.all() else is_filled, of.levels[:-1])
 
 
+def size(of: Items) -> Items:
+    """Return how many items each list has, be they lists themselves; of a text how many bytes."""
+    if of.levels:
+        return Items(np.diff(of.levels[0].ends).astype(np.int64), of.levels[0].valid)
+    if of.kind != "text":
+        raise Problem("size() is of a list, or of text")
+    if isinstance(of.data, str):
+        return Items(np.asarray(len(of.data.encode())))
+    return Items(_arrays.to_numpy(pc.binary_length(of.data)).astype(np.int64), of.valid)
+
+
 def reduce_all(function: str, of: Items) -> Items:
     """Return what TTree::Draw has for Sum$, Length$, Min$ or Max$: of all items of an entry, of whatever levels.
 
     It is 0 for an entry without any. One value of the entry is its only item.
     """
-    if of.kind in ("text", "record"):
+    if function == "Length$":
+        of = of._replace(data=np.zeros(1 if of.is_constant else len(of.data), dtype=np.bool_))
+    elif of.kind in ("text", "record"):
         raise Problem(f"{function}() is of numbers, not of {of.kind}")
     if of.is_constant and of.valid is None:
         return Items(np.asarray(1)) if function == "Length$" else of
