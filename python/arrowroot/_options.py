@@ -229,6 +229,35 @@ class Options(NamedTuple):
         )
 
 
+def named(given: object, what: str, form: str) -> dict[Any, Any]:
+    """Return what a user gave by names for the option ``what``; {} for None, as for nothing.
+
+    form: how it is written, for the error. Nothing is asked for its truth, which arrays and expressions do not have.
+
+    Raises: InvalidRequestError for anything else.
+    """
+    if given is None:
+        return {}
+    if not hasattr(given, "items"):
+        raise InvalidRequestError(f"{what}: expected {form}, got {shown(given)}")
+    return dict(given.items())
+
+
+def definitions_of(given: object) -> dict[Any, Any]:
+    """Return expressions by the names of the columns that they are. Raises: InvalidRequestError."""
+    text, equals, expression = given.partition("=") if isinstance(given, str) else ("", "", "")
+    form = 'expressions by names, {"m": "sqrt(E**2 - p**2)"}'
+    if equals:
+        meant = {text.strip(): expression.strip()}
+        raise InvalidRequestError(f"define: expected {form}, got {shown(given)}: write define={meant!r}")
+    return named(given, "define", form)
+
+
+def is_word(given: object, word: str) -> bool:
+    """Return whether a user gave a word; arrays are compared with none."""
+    return isinstance(given, str) and given == word
+
+
 def batch_bytes_of(size: int | str) -> int:
     """Return the size of a batch. Raises: InvalidRequestError for a bare number that was meant to be of entries."""
     n_bytes = parse_size(size, "batch_size")

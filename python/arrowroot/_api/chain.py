@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot._api.scan import Scan
 from arrowroot._errors import NoSuchColumnError
-from arrowroot._options import BATCH_SIZE, Options
+from arrowroot._options import BATCH_SIZE, Options, definitions_of
 from arrowroot._passes.source import batches_of
 from arrowroot._select import entries as _entries
 from arrowroot._select.columns import Choice, id_paths
 from arrowroot._select.events import EventList, OnlyTree
+from arrowroot._select.origins import chosen as origins_of
 from arrowroot._sizes import parse_size
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from arrowroot._select.events import Member
     from arrowroot._select.lumi import LumiMaskLike
     from arrowroot._select.objects import CountedBranch, PhysicsObject
-    from arrowroot._select.origins import Origins
+    from arrowroot._select.origins import Origin, Origins
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
 
@@ -229,7 +230,7 @@ class Chain:
         """Return what makes scans of a choice, by these options or others that differ in sizes alone."""
         condition: FilterLike = given.get("filter")
         lumi_mask: LumiMaskLike | None = given.get("lumi_mask")
-        define = given.get("define")
+        define = definitions_of(given.get("define"))
         is_filtered = condition is not None or lumi_mask is not None
         if is_filtered or define:
             options.refuse_whole_branches()
@@ -252,7 +253,7 @@ class Chain:
         entries = self.entry_set(given.get("entries"), options)
         start = self.passes(chosen, entries, options, bound)
         start = partial(_computing, start, outputs, entries)
-        if origin := given.get("origin"):
+        if origin := origins_of(given.get("origin")):
             start = self._with_origin(start, entries, origin)
         if zips is not None:
             start = zips.around(start)
@@ -308,13 +309,11 @@ class Chain:
         return outputs, scope
 
     def _with_origin(
-        self, start: Callable[[Options], Source], entries: EntrySet, names: Any
+        self, start: Callable[[Options], Source], entries: EntrySet, names: Sequence[Origin]
     ) -> Callable[[Options], Source]:
         from arrowroot._passes.origin import WithOrigin
-        from arrowroot._select.origins import chosen
 
-        wanted = chosen(names)
-        return lambda options: WithOrigin(start(options), entries, self.origins, wanted)
+        return lambda options: WithOrigin(start(options), entries, self.origins, names)
 
     @property
     def origins(self) -> Origins:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sys import intern
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
+from arrowroot._api.called import refuse_call
 from arrowroot._render import N_QUOTED, clip, html_table, printable
 from arrowroot._sizes import compression_ratio, counted, format_bytes
 
@@ -30,6 +31,9 @@ class Listed(list[_T]):
             f"[{first}... and {len(self) - N_QUOTED:,} more: tree.column_names has the names, "
             "print(*tree.columns, sep='\\n') all]"
         )
+
+    def __call__(self) -> NoReturn:
+        refuse_call("columns", "a list")
 
 
 class Column(NamedTuple):

@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from arrowroot._api.chain import Chain
 from arrowroot._api.opened import opened_row
 from arrowroot._api.opening import open as open_file
-from arrowroot._api.scan_files import opened_chain
+from arrowroot._api.scan_files import friends_of, opened_chain
 from arrowroot._api.tree import Tree
 from arrowroot._api.unified import OneOfDiffering
 from arrowroot._api.with_friends import WithFriends
 from arrowroot._arguments import takes
 from arrowroot._errors import InvalidRequestError, UnsupportedError
 from arrowroot._expressions.scope import Alias, Expression
-from arrowroot._options import DEFAULTS, Options, PassOptions, ResourceOptions
+from arrowroot._options import (
+    DEFAULTS,
+    Options,
+    PassOptions,
+    ResourceOptions,
+    definitions_of,
+    is_word,
+)
 from arrowroot._render import printable
 from arrowroot._select.columns import NOT, Choice, texts_of, with_members, without_mark
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
@@ -295,9 +302,10 @@ def partitions(
     """
     target_bytes = parse_size(target, "target")
     options = Options.of({"strings": strings, "assemble": assemble}, batch_size=None)
+    define, friends = definitions_of(define), friends_of(friends)
     if filter is not None or define or friends:
         options.refuse_whole_branches()
-    may_differ = missing != "raise" or promote
+    may_differ = not is_word(missing, "raise") or promote is not False
     if friends and may_differ:
         raise InvalidRequestError("partitions: missing and promote: not with friends")
     chain, rows = opened_chain(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from arrowroot._api.called import NumEntries
 from arrowroot._arguments import not_made, refuse, takes
 from arrowroot._arrow import convert
 from arrowroot._errors import ArrowrootError, InvalidRequestError, WrongTypeError, no_attribute, not_picklable
@@ -88,7 +89,7 @@ class Scan:
     @property
     def num_entries(self) -> int:
         """Entries that a pass goes over: those chosen by ``entries``, of which a filter selects some."""
-        return self._source.num_entries
+        return NumEntries(self._source.num_entries)
 
     @property
     def num_selected(self) -> int | None:
@@ -312,7 +313,7 @@ class Scan:
 
         if self._again is None:
             raise InvalidRequestError("hist: this scan is not of a tree")
-        filling = Filling(histograms, cuts or {}, list(self.samples) if by_sample else None)
+        filling = Filling(histograms, cuts, list(self.samples) if by_sample else None)
         more = {"origin": "sample" if by_sample else None, "needed_where": filling.needed_where}
         scan = self._again(filling.expressions, more)
         return filling.fill(scan, scan.schema, scan._place_of)  # noqa: SLF001 - a scan of this class

@@ -10,7 +10,7 @@ from arrowroot._api.tree import Tree
 from arrowroot._api.with_friends import WithFriends
 from arrowroot._arguments import takes
 from arrowroot._errors import InvalidRequestError
-from arrowroot._options import DEFAULTS, Options, ScanOptions
+from arrowroot._options import DEFAULTS, Options, ScanOptions, is_word, named
 from arrowroot._storage.config import StorageOptions, storage_options
 from arrowroot._storage.filesets import Fileset, fileset
 
@@ -94,7 +94,7 @@ def scan(
         (200, 118)
     """
     Options.of(options)  # before anything is opened
-    files = fileset(paths, tree, keeps_globs=options.get("on_error", "raise") != "raise")
+    files = fileset(paths, tree, keeps_globs=not is_word(options.get("on_error", "raise"), "raise"))
     chain, _ = opened_chain(files, friends, options)
     found = chain.scan(columns, options)
     found.samples = files.metadata
@@ -118,14 +118,20 @@ class Friends(NamedTuple):
 Friends.__new__ = takes()(Friends.__new__)  # type: ignore[method-assign]  # a NamedTuple takes no __new__ in its body
 
 
+def friends_of(given: FriendsLike) -> dict[str, Any]:
+    """Return the files of friends by their aliases. Raises: InvalidRequestError."""
+    return named(given, "friends", 'their files by aliases, {"w": "weights/*.root"}')
+
+
 def opened_chain(files: Fileset, friends: FriendsLike, options: Mapping[str, Any]) -> tuple[Chain, list[Row]]:
     """Open the first of trees in a row, and of those that are read beside them. Return the rows, too.
 
     options: those of the storage among them are used.
     """
     storage = storage_options(options)
+    friends = friends_of(friends)
     leaving_out = None
-    if options.get("on_error", "raise") != "raise":
+    if not is_word(options.get("on_error", "raise"), "raise"):
         from arrowroot._passes.left_out import LeavingOut
 
         leaving_out = LeavingOut(options["on_error"])
@@ -134,18 +140,13 @@ def opened_chain(files: Fileset, friends: FriendsLike, options: Mapping[str, Any
                 "on_error: not with entries or friends: where a file is left out, numbers mean other entries"
             )
     row = partial(opened_row, storage=storage)
-    if options.get("missing", "raise") != "raise" or options.get("promote", False) is not False:
+    if not is_word(options.get("missing", "raise"), "raise") or options.get("promote", False) is not False:
         from arrowroot._api.unified import Differing, Unified
 
         row = partial(row, kind=Unified, differing=Differing.of(options))
     rows = [row(files.files, leaving_out=leaving_out, samples=files.samples)]
     if not friends:
         return rows[0], rows
-    if not hasattr(friends, "items"):
-        kind = type(friends).__name__
-        raise InvalidRequestError(
-            f'friends: expected their files by aliases, {{"w": "weights/*.root"}}, got a {kind}'
-        )
     chain = WithFriends(rows[0])
     for alias, given in friends.items():
         other = given if isinstance(given, Friends) else Friends(given)

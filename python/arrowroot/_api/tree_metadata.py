@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from arrowroot._api.called import NumEntries
 from arrowroot._api.column import Column, Listed
 from arrowroot._errors import UnsupportedError
 
@@ -83,7 +84,7 @@ class TreeMetadata:
     @property
     def num_entries(self) -> int:
         """Number of entries."""
-        return self._native.num_entries
+        return NumEntries(self._native.num_entries)
 
     @property
     def entries_reshuffled(self) -> bool:

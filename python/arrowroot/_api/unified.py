@@ -43,7 +43,7 @@ class Differing(NamedTuple):
     def of(cls, given: Mapping[str, Any]) -> Differing:
         """Return what a user gave. Raises: InvalidRequestError for another word."""
         missing, promote = given.get("missing", "raise"), given.get("promote", False)
-        if missing not in _CHOICES:
+        if not isinstance(missing, str) or missing not in _CHOICES:
             raise InvalidRequestError(f"missing: expected 'raise', 'null' or 'common', got {shown(missing)}")
         if not isinstance(promote, bool):
             raise InvalidRequestError(f"promote: expected True or False, got {shown(promote)}")

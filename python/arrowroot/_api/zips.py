@@ -9,6 +9,7 @@ from arrowroot._passes.zipped import TITLE, TYPE, Zipped
 from arrowroot._render import shown
 from arrowroot._select.columns import is_test, texts_of
 from arrowroot._select.objects import Zip, spelled_out, zipped
+from arrowroot._select.origins import chosen as origins_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +32,7 @@ class Zips:
         self._branches = chain.own_branches
         self._objects = chain.objects
         self._projections = chain.tree.projections
-        self._origin: list[str] = [*texts_of(given.get("origin") or [], "origin")]
+        self._origin: list[str] = [*origins_of(given.get("origin"))]
         #: The choice, in terms of columns.
         self.columns = columns
         self._named: list[str] | None = None

@@ -26,6 +26,7 @@ from arrowroot._expressions.nodes import (
     walk,
 )
 from arrowroot._expressions.tokens import is_name
+from arrowroot._options import definitions_of
 from arrowroot._render import shown
 from arrowroot._select.columns import by_name
 from arrowroot._select.origins import NAMES, SAMPLE
@@ -321,14 +322,7 @@ class Scope:
 
     def define(self, given: object) -> None:
         """Add the columns that a user defined. Raises: InvalidRequestError, FilterError, NoSuchColumnError."""
-        if not hasattr(given, "items"):
-            name, equals, text = given.partition("=") if isinstance(given, str) else ("", "", "")
-            meant = {name.strip(): text.strip()}
-            line = f": write define={meant!r}" if equals else ""
-            raise InvalidRequestError(
-                f'define: expected expressions by names, {{"m": "sqrt(E**2 - p**2)"}}, got {shown(given)}{line}'
-            )
-        for name, text in given.items():
+        for name, text in definitions_of(given).items():
             if not isinstance(name, str) or not name.isidentifier() or not is_name(name):
                 raise InvalidRequestError(f"define: expected a name as of a variable, got {shown(name)}")
             if not isinstance(text, str):

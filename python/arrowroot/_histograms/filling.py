@@ -11,6 +11,7 @@ import numpy as np
 from arrowroot._errors import InvalidRequestError
 from arrowroot._expressions.lists import Items, Problem, aligned, chosen_entries, of_arrow, truth
 from arrowroot._histograms.wanted import N_SUMS, Hist, is_condition
+from arrowroot._options import named
 from arrowroot._render import shown
 from arrowroot._select.cuts import Cut
 
@@ -41,7 +42,7 @@ class Filling:
     """Histograms that are being filled."""
 
     def __init__(
-        self, wanted: Mapping[str, Hist], cuts: Mapping[str, str], samples: Sequence[str] | None
+        self, wanted: Mapping[str, Hist], cuts: Mapping[str, str] | None, samples: Sequence[str] | None
     ) -> None:
         """``samples``: the names of the samples, if histograms have an axis of them.
 
@@ -55,6 +56,12 @@ class Filling:
             raise InvalidRequestError(
                 'hist: by_sample: the files have no samples: scan {"name": {"files": [...]}} or "@samples.json"'
             )
+        cuts = named(cuts, "cuts", 'conditions by their names, {"two muons": "nMuon >= 2"}')
+        for name, text in cuts.items():
+            if not isinstance(name, str) or not isinstance(text, str):
+                raise InvalidRequestError(
+                    f'cuts: {name}: expected a condition in text, got {shown(text)}: write {{{name!r}: "x > 1"}}'
+                )
         for name, one in wanted.items():
             if one.cut is not None and one.cut not in cuts:
                 there_are = f"; there are {', '.join(map(repr, cuts)) or 'none'}"

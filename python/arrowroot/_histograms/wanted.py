@@ -10,6 +10,7 @@ from arrowroot._arguments import takes
 from arrowroot._errors import FilterError, InvalidRequestError, missing_library
 from arrowroot._expressions.tokens import Cutter
 from arrowroot._objects.profile import fill_means
+from arrowroot._options import named
 from arrowroot._render import shown
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 NOMINAL = "nominal"
 _COORDINATES = ("x", "y", "z")
+_FORM = 'expressions by what they change, {"weight": "1.1*w"}'
 #: Sums that make means and their errors: of w, w*y, w*y*y.
 N_SUMS = 3
 
@@ -55,18 +57,29 @@ class Hist:
     ) -> None:
         """Raises: InvalidRequestError if there are not as many axes as expressions, and for unknown variations."""
         given: dict[str, object] = {"x": x, "y": y, "z": z, "mean": mean, "weight": weight, "where": where}
-        wrong = [one for one in given.values() if not isinstance(one, str | None)]
-        if wrong:
-            raise InvalidRequestError(f"Hist: expected an expression in text, got {shown(wrong[0])}")
+        for name, one in [*given.items(), ("cut", cut)]:
+            if not isinstance(one, str | None):
+                line = 'cut="two", one of cuts=' if name == "cut" else f'{name}="2*x"'
+                raise InvalidRequestError(
+                    f"Hist: {name}: expected an expression in text, got {shown(one)}: write {line}"
+                )
         self.axes = axes
         self.expressions = {name: text for name, text in given.items() if isinstance(text, str)}
         self.cut = cut
-        self.variations = dict(variations or {})
+        self.variations: dict[str, dict[str, Any]] = {
+            name: named(changed, f"Hist: variations: {name}", _FORM)
+            for name, changed in named(variations, "Hist: variations", f"for each name {_FORM}").items()
+        }
         if len(axes) != len(self.coordinates):
             raise InvalidRequestError(
                 f"Hist: {len(axes)} axes for {', '.join(self.coordinates)}: give one each, as (n, low, high)"
             )
         for name, changed in self.variations.items():
+            wrong = [text for text in changed.values() if not isinstance(text, str)]
+            if wrong:
+                raise InvalidRequestError(
+                    f"Hist: variation {name!r}: expected expressions in text, got {shown(wrong[0])}"
+                )
             unknown = [one for one in changed if one not in self.expressions]
             if unknown or name == NOMINAL:
                 raise InvalidRequestError(

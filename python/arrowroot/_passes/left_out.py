@@ -16,6 +16,7 @@ from arrowroot._errors import (
     UnsupportedError,
     warn,
 )
+from arrowroot._options import is_word
 from arrowroot._render import shown
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class LeavingOut:
 
     def __init__(self, on_error: OnError) -> None:
         """Raises: InvalidRequestError for another word."""
-        if on_error != "skip" and not callable(on_error):
+        if not is_word(on_error, "skip") and not callable(on_error):
             raise InvalidRequestError(
                 f'on_error: expected "raise", "skip" or a function, got {shown(on_error)}'
             )

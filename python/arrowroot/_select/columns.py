@@ -73,12 +73,17 @@ def texts_of(given: object, what: str) -> list[str]:
             "rename the columns of what is returned"
         )
     if not isinstance(texts, Iterable) or isinstance(texts, bytes | bytearray):
-        raise InvalidRequestError(f"{what}: expected a name or several, got {shown(given)}")
+        raise InvalidRequestError(f"{what}: expected a name or several, got {shown(given)}{_line_for(what)}")
     names = list(texts)
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:
-        raise InvalidRequestError(f"{what}: expected names, got {shown(wrong[0])}")
+        raise InvalidRequestError(f"{what}: expected names, got {shown(wrong[0])}{_line_for(what)}")
     return names
+
+
+def _line_for(what: str) -> str:
+    """Return how columns are written, expressions among them; "" for other options."""
+    return ': write columns=["x", "2*x"]' if what == "columns" else ""
 
 
 def is_test(given: object) -> bool:

@@ -10,6 +10,9 @@ from arrowroot._arrow.masks import is_masked
 from arrowroot._errors import InvalidRequestError
 from arrowroot._render import shown
 
+#: What tells arrays, and lists of numbers in any library, from expressions.
+_OF_ARRAYS = ("__len__", "__array__", "__arrow_array__", "__arrow_c_array__", "__arrow_c_stream__")
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -77,12 +80,17 @@ def normalise(entries: Entries, num_entries: int) -> EntrySet:
             f"entries: expected a slice, a range, entry numbers or a mask, got {shown(entries)}"
             + _meant(entries)
         )
+    if not isinstance(entries, Iterator) and not any(hasattr(entries, one) for one in _OF_ARRAYS):
+        raise InvalidRequestError(
+            f"entries: expected a slice, a range, entry numbers or a mask, got {shown(entries)}: a condition is for "
+            'filter="x > 1"'
+        )
     return _from_list(entries, num_entries)
 
 
 def _meant(entries: object) -> str:
     """Return what to write for one number, and for a range in text; "" for others."""
-    if isinstance(entries, int):
+    if isinstance(entries, int) and not isinstance(entries, bool):
         return f": write [{shown(entries)}] for one entry, slice(0, {shown(entries)}) for so many"
     found = (
         re.fullmatch(r"\s*(-?\d{1,18})?\s*:\s*(-?\d{1,18})?\s*", entries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from arrowroot._errors import InvalidRequestError
@@ -23,8 +24,11 @@ SAMPLE: Origin = "sample"
 
 def chosen(given: Any) -> tuple[Origin, ...]:
     """Return the names of the columns of origin that a user wants. Raises: InvalidRequestError."""
-    names: list[Any] = [given] if isinstance(given, str) else list(given or ())
-    wrong = [name for name in names if name not in NAMES]
+    if given is None:
+        return ()
+    is_several = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
+    names: list[Any] = list(given) if is_several else [given]
+    wrong = [name for name in names if not isinstance(name, str) or name not in NAMES]
     if wrong or len(set(names)) < len(names):
         raise InvalidRequestError(
             f"origin: expected some of {', '.join(map(repr, NAMES))}, each once, got {shown(given)}"

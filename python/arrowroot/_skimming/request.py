@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from arrowroot._api.unified import Differing
 from arrowroot._errors import InvalidRequestError
 from arrowroot._layout.settings import BUFFERS
-from arrowroot._options import BATCH_SIZE, Options
+from arrowroot._options import BATCH_SIZE, Options, definitions_of
 from arrowroot._render import shown
 from arrowroot._saving.rules import checked_rules
 from arrowroot._select.events import EventList
@@ -124,7 +124,7 @@ def request_of(inputs: Any, given: Mapping[str, Any], storage: Mapping[str, Any]
         files,
         _outputs_of(given.get("output"), given.get("outputs")),
         given.get("columns"),
-        given.get("define"),
+        definitions_of(given.get("define")) or None,
         [*([("filter", condition)] if condition is not None else []), *_named(given.get("cuts"))],
         _entries_of(given.get("entries"), len(files)),
         None if lumi_mask is None else LumiMask.of(lumi_mask),
