@@ -307,3 +307,27 @@ def test_names_of_origin_are_those_of_columns_first_and_samples_are_named(of_two
     ar.write(f"{tmp_path}/own.root:t", {"entry": [7, 8], "sample": ["u", "v"]})
     own = ar.scan({"A": [f"{tmp_path}/own.root"]}, "t", filter="entry == 8 && sample == 'v'")
     assert own.to_arrow()["entry"].to_pylist() == [8]
+
+
+def test_steps_end_where_the_file_does(tmp_path):
+    """Whether they do is known once the file is open, where the set does not say how many entries there are."""
+    for name in ("a", "b"):
+        ar.write(f"{tmp_path}/{name}.root:t", {"x": [1, 2, 3]})
+
+    def files(end, n_entries=None):
+        said = {"object_path": "t", "steps": [[0, 1], [1, end]], "num_entries": n_entries}
+        return {"A": {"files": {f"{tmp_path}/a.root": "t", f"{tmp_path}/b.root": said}}}
+
+    asked = (
+        lambda given: ar.scan(given).num_entries,
+        lambda given: sum(one.num_entries for one in ar.partitions(given)),
+        lambda given: ar.dataset(given).count_rows(),
+        lambda given: ar.skim(given, f"{tmp_path}/new.root", columns="x").cuts,
+    )
+    for ask in asked:
+        assert ask(files(3))
+        for wrong in (files(2), files(7), files(7, 7)):
+            with pytest.raises(
+                ar.InvalidRequestError, match=r"b\.root.* has 3 entries, and its steps end at"
+            ):
+                ask(wrong)

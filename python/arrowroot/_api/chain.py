@@ -13,6 +13,7 @@ from arrowroot._passes.source import batches_of
 from arrowroot._select import entries as _entries
 from arrowroot._select.columns import Choice, id_paths
 from arrowroot._select.events import EventList, OnlyTree
+from arrowroot._select.origins import ALONE
 from arrowroot._select.origins import chosen as origins_of
 from arrowroot._sizes import parse_size
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from arrowroot._select.events import Member
     from arrowroot._select.lumi import LumiMaskLike
     from arrowroot._select.objects import CountedBranch, PhysicsObject
-    from arrowroot._select.origins import Origin, Origins
+    from arrowroot._select.origins import OfRow, Origin, Origins
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
 
@@ -50,13 +51,15 @@ class Chain:
     chosen. The methods that speak of "the others" do nothing here: a tree alone has none.
     """
 
-    def __init__(self, tree: Tree, aliases: Mapping[str, Alias] | None = None) -> None:
+    def __init__(self, tree: Tree, aliases: Mapping[str, Alias] | None = None, of_row: OfRow = ALONE) -> None:
         """Take the first tree, whose columns the others are compared with.
 
-        aliases: those of the chain that the tree is a part of; None: it is none of another one.
+        aliases: those of the chain that the tree is a part of; None: it is none of another one. of_row: what else it
+            has of that one.
         """
         self.tree = tree
         self._aliases = aliases
+        self._of_row = of_row
 
     @property
     def location(self) -> str:
@@ -296,7 +299,7 @@ class Chain:
             except NoSuchColumnError as error:
                 # A member of a column of records is computed, and a branch may be called as one.
                 if not any("." in text for text in choice.columns or ()):
-                    self._say_other_with_alias(error)
+                    self.say_other_with_alias(error)
                     raise
         scope = self.scope(options, define)
         with self._opening_others_for_names(scope):
@@ -323,14 +326,19 @@ class Chain:
         return Origins(self.members, self.samples)
 
     @property
+    def of_row(self) -> OfRow:
+        """What a tree alone has of the row that it is a part of."""
+        return self._of_row
+
+    @property
     def has_samples(self) -> bool:
         """True if the files are of samples."""
-        return False
+        return self._of_row.has_samples
 
     @property
     def samples(self) -> Sequence[str]:
         """The sample of each tree; "" for none."""
-        return [""]
+        return [self._of_row.sample]
 
     def passes(
         self, chosen: list[str], entries: EntrySet, options: Options, bound: Filter | None
@@ -377,6 +385,7 @@ class Chain:
             place=self.place,
             origin=OriginOf(lambda: self.origins),
             has_samples=self.has_samples,
+            origins_of_row=self.of_row.origins,
         )
         if define is not None:
             with self._opening_others_for_names(scope):
@@ -392,10 +401,10 @@ class Chain:
         except NoSuchColumnError as error:
             self.refuse_more(Choice([error.name]), list(scope.branches))
             self.open_others()
-            self._say_other_with_alias(error)
+            self.say_other_with_alias(error)
             raise
 
-    def _say_other_with_alias(self, error: NoSuchColumnError) -> None:
+    def say_other_with_alias(self, error: NoSuchColumnError) -> None:
         """Say in an error of a name that is not there which other file has an alias of that name."""
         if (other := self.other_with_alias(error.name)) is not None:
             what = f"it is an alias that {other} records: name a file first that has it, or write define="

@@ -25,6 +25,7 @@ from arrowroot._options import (
 )
 from arrowroot._render import printable
 from arrowroot._select.columns import NOT, Choice, texts_of, with_members, without_mark
+from arrowroot._select.origins import ALONE, OfRow
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
 from arrowroot._storage.config import StorageOptions, redacted, secret_names
 from arrowroot._storage.filesets import fileset
@@ -106,6 +107,8 @@ class Partition:
     define: Define = None
     #: The aliases of all files, which its own need not record.
     aliases: dict[str, str] = field(default_factory=dict)
+    #: Its sample, and what the names of origins are in all files.
+    of_row: OfRow = ALONE
 
     @property
     def num_entries(self) -> int:
@@ -182,10 +185,11 @@ class Partition:
         _refuse_changed((*tree.file_identity, tree.num_entries), self.identity, tree.location)
         aliases = {name: Alias(text) for name, text in self.aliases.items()}
         if self.of_all is not None:
-            return OneOfDiffering(tree, self.of_all, aliases=aliases)
+            return OneOfDiffering(tree, self.of_all, aliases=aliases, of_row=self.of_row)
+        alone = Chain(tree, aliases, self.of_row)
         if not needed:
-            return Chain(tree, aliases)
-        chain = WithFriends(Chain(tree, aliases), of_main=self.entries)
+            return alone
+        chain = WithFriends(alone, of_main=self.entries)
         for one in needed:
             chain.join(one.alias, self._friend(one), one.keys, shift=one.shift, has_holes=one.has_holes)
         return chain
@@ -241,6 +245,7 @@ class Partition:
             None if self.of_all is None else str(self.of_all),
             None if self.define is None else tuple(self.define.items()),
             tuple(self.aliases.items()),
+            (self.of_row.sample, self.of_row.has_samples, tuple(sorted(self.of_row.origins or ()))),
         )
 
     def __repr__(self) -> str:
@@ -312,6 +317,7 @@ def partitions(
         fileset(paths, tree), friends, {**storage, "missing": missing, "promote": promote}
     )
     outputs, scope = chain.outputs(Choice.of(columns, filter_name, assemble=assemble), options, define)
+    scope = scope or (None if filter is None else chain.scope(options))
     chosen = list(outputs.columns)
     of_filter: Collection[str] = (
         chain.bound(filter, options, scope=scope).columns if filter is not None else ()
@@ -332,8 +338,9 @@ def partitions(
         wholes = _wholes(chain, others, owned, outputs, always)
     pieces: list[Partition] = []
     aliases = {name: alias.text for name, alias in row.aliases.items()}
+    origins = frozenset() if scope is None else frozenset(scope.origins_used)
     looks = row.of_each(lambda tree: (tree.clusters, _memory_bytes(tree, needed[0])))
-    for member, (clusters, n_bytes) in zip(row.members, looks, strict=True):
+    for member, sample, (clusters, n_bytes) in zip(row.members, row.samples, looks, strict=True):
         per_entry = beside + n_bytes / max(1, member.num_entries)
         for entries in _cut(clusters, target_bytes, per_entry):
             beside_it = tuple(
@@ -357,6 +364,7 @@ def partitions(
                 of_all=of_all,
                 define={name: one.text for name, one in used.items()} or None,
                 aliases=aliases,
+                of_row=OfRow(sample, row.has_samples, origins),
             )
             pieces.append(piece)
     # If there are no entries, one piece tells the types.

@@ -145,6 +145,10 @@ def opened_chain(files: Fileset, friends: FriendsLike, options: Mapping[str, Any
 
         row = partial(row, kind=Unified, differing=Differing.of(options))
     rows = [row(files.files, leaving_out=leaving_out, samples=files.samples)]
+    if files.n_entries:
+        rows[0].enforce(
+            lambda one, _: files.check_whole(one.location, one.num_entries, f"{one.url}:{one.path}")
+        )
     if not friends:
         return rows[0], rows
     chain = WithFriends(rows[0])

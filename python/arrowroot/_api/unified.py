@@ -9,6 +9,7 @@ from arrowroot._api.row import Row
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, SchemaMismatchError, warn_left_out
 from arrowroot._render import shown
 from arrowroot._select.columns import select, without_short
+from arrowroot._select.origins import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from arrowroot._select.columns import Candidate, Choice
     from arrowroot._select.entries import EntrySet
     from arrowroot._select.objects import CountedBranch, PhysicsObject
+    from arrowroot._select.origins import OfRow
 
     #: The choice for columns that some files lack.
     Missing: TypeAlias = Literal["raise", "null", "common"]
@@ -116,12 +118,13 @@ class OneOfDiffering(Chain):
         schema: pa.Schema,
         readable: Container[str] | None = None,
         aliases: Mapping[str, Alias] | None = None,
+        of_row: OfRow = ALONE,
     ) -> None:
         """``schema``: of the row's columns; ``readable``: those that can be read here; None: nobody looked.
 
-        aliases: as of ``Chain``.
+        aliases, of_row: as of ``Chain``.
         """
-        super().__init__(tree, aliases)
+        super().__init__(tree, aliases, of_row)
         self._schema = schema
         self._readable = _readable(tree.branches) if readable is None else readable
 

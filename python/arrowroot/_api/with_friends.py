@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from arrowroot._select.entries import Entries, EntrySet
     from arrowroot._select.events import Member as TreeInARow
     from arrowroot._select.objects import CountedBranch, PhysicsObject
+    from arrowroot._select.origins import OfRow
 
 
 class WithFriends(Chain):
@@ -143,6 +144,11 @@ class WithFriends(Chain):
     def samples(self) -> Sequence[str]:
         """The samples of the main chain's trees."""
         return self.main.samples
+
+    @property
+    def of_row(self) -> OfRow:
+        """What the main tree has of the row that it is a part of."""
+        return self.main.of_row
 
     @property
     def has_samples(self) -> bool:

@@ -202,6 +202,8 @@ class Expression:
     def _resolve(self, name: Name) -> _Referent:
         parts = [name.name] if name.exact else name.name.split(".")
         # As deep as other operations: each try takes time with the length of the name.
+        if name.name in self._scope.of_row and name.name not in self._scope.definitions:
+            return self._origin(name)
         for n_parts in range(len(parts), max(0, len(parts) - grammar.MAX_DEPTH), -1):
             text = ".".join(parts[:n_parts])
             if (defined := self._scope.definitions.get(text)) is not None:
@@ -214,8 +216,12 @@ class Expression:
         if name.name in ENTRY_NAMES:
             return _Referent("", [])
         if name.name in self._scope.origins:
-            return _Referent("", [], origin=name.name)
+            return self._origin(name)
         raise self._unknown(name)
+
+    def _origin(self, name: Name) -> _Referent:
+        self._scope.origins_used.add(name.name)
+        return _Referent("", [], origin=name.name)
 
     def _unknown(self, name: Name) -> NoSuchColumnError:
         scope = self._scope
@@ -282,13 +288,14 @@ class Scope:
         place: Callable[[int], tuple[str, int]] | None = None,
         origin: Callable[[str, Any], Items] | None = None,
         has_samples: bool = False,
+        origins_of_row: frozenset[str] | None = None,
     ) -> None:
         """Take the names.
 
         schema_of: the Arrow types of columns, by their paths. where: the tree, for errors. canonical: a path as the
             tree spells it. aliases: the expressions that the tree records, by their names. place: the tree of several
             that has an entry, and the number of the entry there. origin: where entries come from, by one of the names
-            of ``origin=``, for their numbers; has_samples: the files are of samples.
+            of ``origin=``, for their numbers; has_samples: the files are of samples. origins_of_row: as of ``OfRow``.
         """
         self.candidates = branches
         self.branches = {branch.path: branch for branch in branches}
@@ -303,6 +310,12 @@ class Scope:
         self.origins: frozenset[str] = frozenset()
         if origin is not None:
             self.origins = frozenset(NAMES if has_samples else (name for name in NAMES if name != SAMPLE))
+        #: Those that are origins though the tree may have such a column.
+        self.of_row: frozenset[str] = frozenset()
+        if origin is not None and origins_of_row is not None:
+            self.origins = self.of_row = origins_of_row
+        #: Those that expressions ask for.
+        self.origins_used: set[str] = set()
         #: Columns that are computed, by their names; each may use those before it.
         self.definitions: dict[str, Expression] = {}
         self._bound_aliases: dict[str, Expression | None] = {}
@@ -354,7 +367,7 @@ class Scope:
     def _of_tree(self) -> Scope:
         """The same names without definitions."""
         found = copy.copy(self)
-        found.definitions, found.origins = {}, frozenset()
+        found.definitions, found.origins, found.of_row = {}, frozenset(), frozenset()
         return found
 
     def _of_friend(self, friend: str) -> Scope:

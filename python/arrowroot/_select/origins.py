@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from arrowroot._errors import InvalidRequestError
 from arrowroot._render import shown
@@ -20,6 +20,22 @@ if TYPE_CHECKING:
 Origin: TypeAlias = Literal["sample", "file", "tree", "entry"]
 NAMES: tuple[Origin, ...] = ("sample", "file", "tree", "entry")
 SAMPLE: Origin = "sample"
+
+
+class OfRow(NamedTuple):
+    """What a tree that is read alone has of the row of files that it is a part of.
+
+    sample: "" for none. has_samples: the files are of samples. origins: names that say where entries come from in the
+    whole row, whatever columns this tree has; None: those that no column here has.
+    """
+
+    sample: str = ""
+    has_samples: bool = False
+    origins: frozenset[str] | None = None
+
+
+#: What a tree has that is of no row.
+ALONE = OfRow()
 
 
 def chosen(given: Any) -> tuple[Origin, ...]:

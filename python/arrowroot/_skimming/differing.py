@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from arrowroot._api.opened import opened_row
 from arrowroot._api.unified import Unified
-from arrowroot._errors import UnsupportedColumnWarning
+from arrowroot._errors import ArrowrootError, UnsupportedColumnWarning
 from arrowroot._passes.left_out import LeavingOut
 from arrowroot._select.columns import Choice, select
+from arrowroot._select.origins import NAMES
 from arrowroot._skimming.inputs import with_each_tree
 from arrowroot._skimming.request import check_one_input
 from arrowroot._skimming.tables import with_counters_of
@@ -19,9 +21,14 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from arrowroot._expressions.scope import Alias
+    from arrowroot._api.row import Row
+    from arrowroot._errors import NoSuchColumnError
+    from arrowroot._expressions.scope import Alias, Scope
     from arrowroot._skimming.request import Request
     from arrowroot._storage.config import StorageOptions
+
+
+_ORIGINS = re.compile(rf"\b({'|'.join(NAMES)})\b")
 
 
 class Together(NamedTuple):
@@ -35,6 +42,8 @@ class Together(NamedTuple):
     left_out: Sequence[tuple[str, str]]
     #: Of each name the expression that the first input which has one records.
     aliases: Mapping[str, Alias]
+    #: Names of origins that conditions and definitions ask for.
+    origins: frozenset[str]
 
 
 def with_columns_of_all(request: Request) -> tuple[Request, Sequence[tuple[str, str]]]:
@@ -46,27 +55,68 @@ def with_columns_of_all(request: Request) -> tuple[Request, Sequence[tuple[str, 
     if request.entries is not None:
         check_one_input(len(request.files))
     if not request.may_differ:
-        return request, ()
+        return request._replace(origins=_origins_in_first(request)), ()
     found = together(request)
-    return request._replace(columns=found.columns, of_all=found.schema, aliases=found.aliases), found.left_out
+    wanted: dict[str, Any] = {
+        "columns": found.columns,
+        "of_all": found.schema,
+        "aliases": found.aliases,
+        "origins": found.origins,
+    }
+    return request._replace(**wanted), found.left_out
+
+
+def _origins_in_first(request: Request) -> frozenset[str] | None:
+    """Return which names are no columns in the first input, and say where entries come from; None: none is there.
+
+    Later inputs may have columns of these names, which are not meant.
+    """
+    texts = [*(request.define or {}).values(), *request.conditions]
+    if not any(isinstance(text, str) and _ORIGINS.search(text) for text in texts):
+        return None
+    try:
+        row = _row(request._replace(files=request.files[:1]))
+        scope = row.scope(request.read, request.define)
+        _bound(row, request, scope)
+    except ArrowrootError:
+        # Whoever reads the input meets it again, and says so.
+        return None
+    return frozenset(scope.origins_used)
+
+
+def _row(request: Request, **options: Any) -> Row:
+    """Return the inputs as a row of files; ``options``: of the kind of row."""
+    samples = [request.samples.get(location, "") for location, _ in request.files]
+    return opened_row(request.files, cast("StorageOptions", request.storage), samples=samples, **options)
+
+
+def _bound(row: Row, request: Request, scope: Scope) -> list[str]:
+    """Bind all conditions and return the columns that they need."""
+    return [name for one in request.conditions for name in row.bound(one, request.read, scope=scope).columns]
+
+
+def say_alias_of_others(request: Request, error: NoSuchColumnError) -> None:
+    """Say in an error of the first input which other one has an alias of the name that is not there."""
+    if len(request.files) == 1:
+        return
+    try:
+        _row(request).say_other_with_alias(error)
+    except ArrowrootError:
+        return
 
 
 def together(request: Request) -> Together:
     """Open all inputs and return their columns. Raises: as ``arrowroot.scan``."""
     # An input that cannot be opened is told when it is read.
     leaving_out = LeavingOut(lambda _: None) if request.skips_bad else None
-    storage = cast("StorageOptions", request.storage)
-    row: Any = opened_row(
-        request.files, storage, kind=Unified, leaving_out=leaving_out, differing=request.differing
-    )
+    row: Any = _row(request, kind=Unified, leaving_out=leaving_out, differing=request.differing)
     choice, options = Choice.of(request.columns), request.read
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnsupportedColumnWarning)
         outputs, _ = row.outputs(choice, options, request.define)
     names = with_counters_of(row.branches, list(outputs.columns))
     scope = row.scope(options, request.define)
-    conditions = [*(one for _, one in request.cuts), *(one for _, _, one in request.outputs)]
-    used = [row.bound(one, options, scope=scope).columns for one in conditions if one is not None]
+    used = [_bound(row, request, scope)]
     used += [one.columns for one in scope.definitions.values()]
     has, where = row.tree.has_branch, row.location
     if request.lumi_mask is not None:
@@ -83,4 +133,5 @@ def together(request: Request) -> Together:
         row.first_schema(list(dict.fromkeys([*read, *(name for some in used for name in some)])), options),
         [(f"{row.tree.path}: column {name!r}", f"{kind} is not readable yet") for name, kind in left_out],
         row.aliases,
+        frozenset(scope.origins_used),
     )

@@ -51,6 +51,8 @@ class OpenInput(NamedTuple):
     beside: frozenset[str] = frozenset()
     #: True if what the file has besides is taken with this input: it is with the first one of a file.
     is_first: bool = True
+    #: Where it is, as it was given.
+    location: str = ""
 
     @property
     def url(self) -> str:
@@ -145,7 +147,7 @@ def _tried(
         found = _opened(url, tree or (known[0] if known else None), storage, needs_tree=needs_tree)
         known.append(found.main)
         beside = frozenset(other for other in named if other is not None and other != tree)
-        found = found._replace(beside=beside, is_first=named[0] == tree)
+        found = found._replace(beside=beside, is_first=named[0] == tree, location=url)
     except Exception as error:  # noqa: BLE001 - it is raised where the input is asked for
         return partial(_raise, error)
     return lambda: found

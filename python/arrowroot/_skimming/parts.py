@@ -57,6 +57,7 @@ class Parts:
     def __init__(self, directory: Path, request: Request) -> None:
         self.directory = directory.absolute()
         self._wanted = request.digest()
+        self._samples = request.samples
 
     def portions(self, reading: Reading) -> Iterator[Portion]:
         """Return what is wanted of an input, from its part; that is made before if it is not there. Its counts are set.
@@ -127,6 +128,8 @@ class Parts:
         file = given.file
         of_file = [given.main, given.is_first, *sorted(given.beside)]
         named = [place_of(given.url), of_file, file.size_bytes, file.uuid, changed_ns, self._wanted]
+        if given.location in self._samples:
+            named.append(self._samples[given.location])
         digest = hashlib.sha256(json.dumps(named).encode("utf-8", "surrogateescape")).hexdigest()
         return self.directory / f"{digest[:32]}{_SUFFIX}"
 

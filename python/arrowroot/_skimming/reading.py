@@ -14,6 +14,7 @@ from arrowroot._passes.first_pass import evaluate, first_pass, taken
 from arrowroot._passes.source import batches_of
 from arrowroot._select.entries import normalise
 from arrowroot._skimming.carrying import other_trees, sums_of
+from arrowroot._skimming.differing import say_alias_of_others
 from arrowroot._skimming.flow import EventFilter, Flow
 from arrowroot._skimming.outputs import Portion
 from arrowroot._skimming.picking import PickedEntries, runs_of
@@ -70,14 +71,17 @@ class Reading:
         #: The entries of the skimmed table that were looked at, without conditions.
         self._n_read = 0
         self.flow = self._unbound()
+        request.given.check_whole(given.location, given.num_entries, given.name)
         try:
             if given.tree is not None:
                 self.table = self._table(given.tree, main, is_main=True)
             if self.table is not None:
                 self.flow = self._flow(self.table)
-        except NoSuchColumnError:
+        except NoSuchColumnError as error:
             # Files without events often have fewer columns.
             if given.num_entries:
+                if self._first(main) is None:
+                    say_alias_of_others(request, error)
                 raise
         self.sums = sums_of(given.file, request.sums) if given.is_first else {}
         #: Columns, tables and attribute sets that cannot be read, and why.
@@ -100,6 +104,7 @@ class Reading:
             define=request.define,
             of_all=request.of_all,
             aliases=request.aliases,
+            of_row=request.of_row(self.given.location),
             is_decoded=self._is_decoded,
         )
 

@@ -14,6 +14,7 @@ from arrowroot._render import shown
 from arrowroot._saving.rules import checked_rules
 from arrowroot._select.events import EventList
 from arrowroot._select.lumi import LumiMask
+from arrowroot._select.origins import OfRow
 from arrowroot._sizes import checked_count, parse_size
 from arrowroot._skimming.carrying import NANOAOD_SUMS, Rule
 from arrowroot._skimming.inputs import check_outputs
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from arrowroot._filter.bind import FilterLike
     from arrowroot._options import Define
     from arrowroot._select.columns import Columns
+    from arrowroot._storage.filesets import Fileset
     from arrowroot._storage.url import Location
 
 #: The form of what a digest is made of.
@@ -63,10 +65,25 @@ class Request(NamedTuple):
     read: Options
     write: OutputOptions
     storage: Mapping[str, Any]
+    #: The sample of each file, by where it is; a file of several has none.
+    samples: Mapping[str, str]
+    given: Fileset
     #: The columns that inputs which differ deliver of the skimmed tree; None: they may not differ.
     of_all: pa.Schema | None = None
     #: Their aliases.
     aliases: Mapping[str, Alias] | None = None
+    #: As of ``OfRow``: what names of origins mean in all inputs.
+    origins: frozenset[str] | None = None
+
+    def of_row(self, location: str) -> OfRow:
+        """Return what a file has of all that are skimmed."""
+        return OfRow(self.samples.get(location, ""), bool(self.samples), self.origins)
+
+    @property
+    def conditions(self) -> list[FilterLike]:
+        """All conditions, of cuts and outputs."""
+        every = [*(one for _, one in self.cuts), *(one for _, _, one in self.outputs)]
+        return [one for one in every if one is not None]
 
     @property
     def chooses(self) -> bool:
@@ -103,6 +120,7 @@ class Request(NamedTuple):
             self.rule.text,
             None if self.of_all is None else self.of_all.to_string(show_field_metadata=False),
             None if self.aliases is None else {name: alias.text for name, alias in self.aliases.items()},
+            None if self.origins is None else sorted(self.origins),
         ]
         return hashlib.sha256(json.dumps(wanted).encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -119,7 +137,8 @@ def request_of(inputs: Any, given: Mapping[str, Any], storage: Mapping[str, Any]
     if on_bad_input not in ("fail", "skip"):
         raise InvalidRequestError(f"on_bad_input: expected 'fail' or 'skip', got {shown(on_bad_input)}")
     lumi_mask, pick, sums, condition = (given.get(name) for name in ("lumi_mask", "pick", "sums", "filter"))
-    files = fileset(inputs, given.get("tree")).files
+    found = fileset(inputs, given.get("tree"))
+    files = found.files
     request = Request(
         files,
         _outputs_of(given.get("output"), given.get("outputs")),
@@ -143,9 +162,19 @@ def request_of(inputs: Any, given: Mapping[str, Any], storage: Mapping[str, Any]
             parse_size(given.get("buffers", BUFFERS), "buffers"),
         ),
         storage,
+        _samples_of(found),
+        found,
     )
     check_outputs([path for path, _, _ in request.outputs], request.files)
     return request
+
+
+def _samples_of(found: Fileset) -> dict[str, str]:
+    """Return the sample of each file, by where it is."""
+    samples: dict[str, set[str]] = {}
+    for (location, _), sample in zip(found.files, found.samples, strict=True):
+        samples.setdefault(location, set()).add(sample)
+    return {location: names.pop() for location, names in samples.items() if len(names) == 1 and any(names)}
 
 
 def _entries_of(entries: Any, n_files: int) -> slice | range | None:

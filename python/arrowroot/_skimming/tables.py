@@ -23,6 +23,7 @@ from arrowroot._layout.layout import OF_LAYOUT, Layout, Unsaid
 from arrowroot._layout.types import recorded_in
 from arrowroot._passes.source import batches_of
 from arrowroot._select.columns import Choice
+from arrowroot._select.origins import ALONE
 from arrowroot._skimming.projected import kept_projections
 from arrowroot._skimming.ranges import sets_of
 from arrowroot._writing.carried import carried
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from arrowroot._select.columns import Columns
     from arrowroot._select.entries import EntrySet
     from arrowroot._select.objects import CountedBranch
+    from arrowroot._select.origins import OfRow
     from arrowroot._skimming.picking import Runs
     from arrowroot._writing.options import TableOptions
 
@@ -294,6 +296,7 @@ def table_of(
     define: Define = None,
     of_all: pa.Schema | None = None,
     aliases: Mapping[str, Alias] | None = None,
+    of_row: OfRow = ALONE,
     is_decoded: bool = False,
 ) -> InputTable | None:
     """Return a table of an input with chosen columns; None if it is empty and has no columns.
@@ -301,7 +304,8 @@ def table_of(
     The branches that count lists among the columns come, too: those that do in the first input.
 
     of_all: the columns that all inputs deliver, though they differ, projected fields among them; what this one lacks is
-    null. None: they may not. aliases: those of all inputs; None: those of the first count, for all.
+    null. None: they may not. aliases: those of all inputs; None: those of the first count, for all. of_row: what else
+    it has of all inputs.
 
     is_decoded: its columns are read, though its entries may be copied as their bytes are.
 
@@ -313,7 +317,9 @@ def table_of(
     choice = Choice.of(columns)
     if aliases is None and first is not None:
         aliases = first.chain.aliases
-    chain = Chain(tree, aliases) if of_all is None else OneOfDiffering(tree, of_all, aliases=aliases)
+    chain = Chain(tree, aliases, of_row)
+    if of_all is not None:
+        chain = OneOfDiffering(tree, of_all, aliases=aliases, of_row=of_row)
     with warnings.catch_warnings():
         # They are told with all else that is left out.
         warnings.simplefilter("ignore", UnsupportedColumnWarning)

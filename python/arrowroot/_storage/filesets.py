@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._errors import InvalidRequestError, NoSuchFileError, StorageError
 from arrowroot._render import shown
-from arrowroot._storage.url import each, expand, refuse_open, split_url
+from arrowroot._storage.url import as_location, each, expand, refuse_open, split_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,6 +37,17 @@ class Fileset(NamedTuple):
     files: list[tuple[str, str | None]]
     samples: list[str]
     metadata: dict[str, Mapping[str, Any]]
+    #: The entries that coffea's sets say files to have, by where these are.
+    n_entries: dict[str, int]
+
+    def check_whole(self, location: str, n_entries: int, where: str) -> None:
+        """Raise InvalidRequestError if a tree has other entries than what is said of its file."""
+        said = self.n_entries.get(location, n_entries)
+        if said != n_entries:
+            raise InvalidRequestError(
+                f"{where}: has {n_entries:,} entries, and its {_STEPS} end at {said:,}: they are a part of its "
+                "entries, or of an older file: give entries=, or read all of them, without what is said of the file"
+            )
 
 
 def fileset(paths: Files, tree: str | None, *, keeps_globs: bool = False) -> Fileset:
@@ -53,9 +64,10 @@ def fileset(paths: Files, tree: str | None, *, keeps_globs: bool = False) -> Fil
         if None not in (own, tree) and own != tree:
             raise InvalidRequestError(f"{name}: which tree, {own!r} or {tree!r}?")
         tree = tree or own
+    n_entries: dict[str, int] = {}
     if not isinstance(paths, Mapping) or all(isinstance(value, str) for value in paths.values()):
-        files = _files_of(paths, tree, keeps_globs=keeps_globs)
-        return Fileset(files, [""] * len(files), {})
+        files = _files_of(paths, tree, n_entries, keeps_globs=keeps_globs)
+        return Fileset(files, [""] * len(files), {}, n_entries)
     every: list[tuple[str, str | None]] = []
     samples: list[str] = []
     metadata: dict[str, Mapping[str, Any]] = {}
@@ -64,13 +76,13 @@ def fileset(paths: Files, tree: str | None, *, keeps_globs: bool = False) -> Fil
             raise InvalidRequestError(f"expected the name of a sample, got {shown(name)}")
         of_sample, metadata[name] = _sample(name, given)
         try:
-            files = _files_of(of_sample, tree, keeps_globs=keeps_globs)
+            files = _files_of(of_sample, tree, n_entries, keeps_globs=keeps_globs)
         except (InvalidRequestError, StorageError) as error:
             error.args = (f"sample {shown(name)}: {error}", *error.args[1:])
             raise
         every += files
         samples += [name] * len(files)
-    return Fileset(every, samples, metadata)
+    return Fileset(every, samples, metadata, n_entries)
 
 
 def _sample(name: str, given: Any) -> tuple[Files, Mapping[str, Any]]:
@@ -90,9 +102,12 @@ def _sample(name: str, given: Any) -> tuple[Files, Mapping[str, Any]]:
     )
 
 
-def _files_of(paths: Files, tree: str | None, *, keeps_globs: bool) -> list[tuple[str, str | None]]:
+def _files_of(
+    paths: Files, tree: str | None, n_entries: dict[str, int], *, keeps_globs: bool
+) -> list[tuple[str, str | None]]:
+    """Return files and their trees. ``n_entries``: gets the entries that files are said to have."""
     if isinstance(paths, Mapping):
-        trees = {place: _tree_of(place, said) for place, said in paths.items()}
+        trees = {place: _tree_of(place, said, n_entries) for place, said in paths.items()}
         return expand(trees, tree, keeps_globs=keeps_globs)
     every: list[Location] = []
     for path in each(paths):
@@ -106,7 +121,7 @@ def _files_of(paths: Files, tree: str | None, *, keeps_globs: bool) -> list[tupl
     return expand(every, tree, keeps_globs=keeps_globs)
 
 
-def _tree_of(place: object, said: object) -> object:
+def _tree_of(place: object, said: object, known: dict[str, int]) -> object:
     """Return the name of the tree in what is said of a file. Raises: InvalidRequestError for a part of its entries."""
     if not isinstance(said, Mapping):
         return said
@@ -120,6 +135,9 @@ def _tree_of(place: object, said: object) -> object:
             raise InvalidRequestError(
                 f"{shown(place)}: its {_STEPS} are a part of its entries: give these by entries=, or read all of them"
             )
+        n_entries = ends[-1]
+    if isinstance(n_entries, int) and isinstance(place, str | os.PathLike):
+        known[split_url(place)[0] if isinstance(place, str) else as_location(place)] = n_entries
     return said.get(_TREE)
 
 
