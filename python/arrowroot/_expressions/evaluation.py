@@ -6,7 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
+from arrowroot._arrow.convert import empty_batch
 from arrowroot._expressions import choices, lists, numbers, orders, physics
 from arrowroot._expressions import nodes as x
 from arrowroot._expressions.functions import COMPARISONS, SIZE
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Sequence
 
     import numpy.typing as npt
-    import pyarrow as pa
 
     from arrowroot._expressions.scope import Expression
 
@@ -197,6 +198,20 @@ class Rows:
         if found.levels or found.valid is None or found.valid.ndim == 0 or found.valid.all():
             return
         self.lacking = ~found.valid if self.lacking is None else self.lacking | ~found.valid
+
+
+class NoRows(Rows):
+    """No rows: what is computed of them has all types, and wrong types are errors. Columns may be added at any time."""
+
+    def __init__(self) -> None:
+        super().__init__(empty_batch(pa.schema([])), lambda row: row)
+        #: The fields of all columns that may be asked for, by their paths.
+        self.fields: dict[str, pa.Field[Any]] = {}
+
+    def column(self, path: str) -> Items:
+        """Return no values of a column."""
+        batch = empty_batch(pa.schema([self.fields[path]]))
+        return self._once(("column", path), lambda: self._with_shared_ends(lists.of_arrow(batch.column(0))))
 
 
 class _Evaluation:

@@ -6,7 +6,6 @@ import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot._arrow.convert import empty_batch
 from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, nearest_column, pointed_at
 from arrowroot._expressions import grammar
 from arrowroot._expressions.functions import COMPARISONS, ENTRY_NAMES, NEVER_NULL
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from arrowroot._expressions.evaluation import Rows
+    from arrowroot._expressions.evaluation import NoRows, Rows
     from arrowroot._expressions.lists import Items
     from arrowroot._select.columns import Candidate
 
@@ -394,13 +393,18 @@ class Scope:
 
     def type_of(self, expression: Expression) -> pa.DataType:
         """Return the Arrow type of what an expression computes. Raises: FilterError."""
-        from arrowroot._expressions.evaluation import Rows
-
         schema = self.schema_of(expression.columns)
         if (path := expression.only_column) is not None:
             return schema.field(path).type
-        # An empty batch has all types, so that wrong types are errors before anything is read.
-        return values(expression, Rows(empty_batch(schema), lambda row: row)).type
+        self._no_rows.fields.update({field.name: field for field in schema})
+        return values(expression, self._no_rows).type
+
+    @cached_property
+    def _no_rows(self) -> NoRows:
+        """No rows of all columns: what definitions have of them is computed once for all that use these."""
+        from arrowroot._expressions.evaluation import NoRows
+
+        return NoRows()
 
 
 def parts_needed_again(expressions: Iterable[Expression]) -> set[int]:
