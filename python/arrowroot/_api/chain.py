@@ -13,8 +13,6 @@ from arrowroot._passes.source import batches_of
 from arrowroot._select import entries as _entries
 from arrowroot._select.columns import Choice, id_paths
 from arrowroot._select.events import EventList, OnlyTree
-from arrowroot._select.origins import ALONE
-from arrowroot._select.origins import chosen as origins_of
 from arrowroot._sizes import parse_size
 
 if TYPE_CHECKING:
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from arrowroot._select.events import Member
     from arrowroot._select.lumi import LumiMaskLike
     from arrowroot._select.objects import CountedBranch, PhysicsObject
-    from arrowroot._select.origins import OfRow, Origin, Origins
+    from arrowroot._select.origins import OfRow, Origins
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
 
@@ -51,7 +49,9 @@ class Chain:
     chosen. The methods that speak of "the others" do nothing here: a tree alone has none.
     """
 
-    def __init__(self, tree: Tree, aliases: Mapping[str, Alias] | None = None, of_row: OfRow = ALONE) -> None:
+    def __init__(
+        self, tree: Tree, aliases: Mapping[str, Alias] | None = None, of_row: OfRow | None = None
+    ) -> None:
         """Take the first tree, whose columns the others are compared with.
 
         aliases: those of the chain that the tree is a part of; None: it is none of another one. of_row: what else it
@@ -256,8 +256,8 @@ class Chain:
         entries = self.entry_set(given.get("entries"), options)
         start = self.passes(chosen, entries, options, bound)
         start = partial(_computing, start, outputs, entries)
-        if origin := origins_of(given.get("origin")):
-            start = self._with_origin(start, entries, origin)
+        if given.get("origin") is not None:
+            start = self._with_origin(start, entries, given["origin"])
         if zips is not None:
             start = zips.around(start)
         if bound is not None or not self.is_one_tree:
@@ -312,11 +312,13 @@ class Chain:
         return outputs, scope
 
     def _with_origin(
-        self, start: Callable[[Options], Source], entries: EntrySet, names: Sequence[Origin]
+        self, start: Callable[[Options], Source], entries: EntrySet, names: Any
     ) -> Callable[[Options], Source]:
         from arrowroot._passes.origin import WithOrigin
+        from arrowroot._select.origins import chosen
 
-        return lambda options: WithOrigin(start(options), entries, self.origins, names)
+        wanted = chosen(names)
+        return lambda options: WithOrigin(start(options), entries, self.origins, wanted)
 
     @property
     def origins(self) -> Origins:
@@ -326,19 +328,19 @@ class Chain:
         return Origins(self.members, self.samples)
 
     @property
-    def of_row(self) -> OfRow:
-        """What a tree alone has of the row that it is a part of."""
+    def of_row(self) -> OfRow | None:
+        """What a tree alone has of the row that it is a part of; None: it is of none."""
         return self._of_row
 
     @property
     def has_samples(self) -> bool:
         """True if the files are of samples."""
-        return self._of_row.has_samples
+        return self._of_row is not None and self._of_row.has_samples
 
     @property
     def samples(self) -> Sequence[str]:
         """The sample of each tree; "" for none."""
-        return [self._of_row.sample]
+        return ["" if self._of_row is None else self._of_row.sample]
 
     def passes(
         self, chosen: list[str], entries: EntrySet, options: Options, bound: Filter | None
@@ -385,7 +387,7 @@ class Chain:
             place=self.place,
             origin=OriginOf(lambda: self.origins),
             has_samples=self.has_samples,
-            origins_of_row=self.of_row.origins,
+            origins_of_row=None if self.of_row is None else self.of_row.origins,
         )
         if define is not None:
             with self._opening_others_for_names(scope):

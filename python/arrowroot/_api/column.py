@@ -5,7 +5,7 @@ from __future__ import annotations
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
-from arrowroot._api.called import refuse_call
+from arrowroot._errors import WrongTypeError
 from arrowroot._render import N_QUOTED, clip, html_table, printable
 from arrowroot._sizes import compression_ratio, counted, format_bytes
 
@@ -18,6 +18,23 @@ _T = TypeVar("_T")
 
 _SHOWN_COLUMNS = 20
 _TYPE_WIDTH = 40
+
+
+def refuse_call(name: str, what: str) -> NoReturn:
+    """Raise WrongTypeError for a property that was called, as it is a method elsewhere. ``what``: it is."""
+    raise WrongTypeError(f"{name} is {what}, no method: write it without ()")
+
+
+class NumEntries(int):
+    """A number of entries, which says so if it is called. It is an ``int`` wherever it goes, and out of a pickle."""
+
+    __slots__ = ()
+
+    def __call__(self) -> NoReturn:
+        refuse_call("num_entries", "a number")
+
+    def __reduce__(self) -> tuple[type[int], tuple[int]]:
+        return int, (int(self),)
 
 
 class Listed(list[_T]):

@@ -25,7 +25,7 @@ from arrowroot._options import (
 )
 from arrowroot._render import printable
 from arrowroot._select.columns import NOT, Choice, texts_of, with_members, without_mark
-from arrowroot._select.origins import ALONE, OfRow
+from arrowroot._select.origins import OfRow
 from arrowroot._sizes import counted, format_bytes, format_count, parse_size
 from arrowroot._storage.config import StorageOptions, redacted, secret_names
 from arrowroot._storage.filesets import fileset
@@ -108,7 +108,7 @@ class Partition:
     #: The aliases of all files, which its own need not record.
     aliases: dict[str, str] = field(default_factory=dict)
     #: Its sample, and what the names of origins are in all files.
-    of_row: OfRow = ALONE
+    of_row: OfRow = OfRow()  # noqa: RUF009 - a tuple
 
     @property
     def num_entries(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from arrowroot._api.called import NumEntries
+from arrowroot._api.column import NumEntries
 from arrowroot._arguments import not_made, refuse, takes
 from arrowroot._arrow import convert
 from arrowroot._errors import ArrowrootError, InvalidRequestError, WrongTypeError, no_attribute, not_picklable

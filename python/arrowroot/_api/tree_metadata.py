@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._api.called import NumEntries
-from arrowroot._api.column import Column, Listed
+from arrowroot._api.column import Column, Listed, NumEntries
 from arrowroot._errors import UnsupportedError
 
 if TYPE_CHECKING:

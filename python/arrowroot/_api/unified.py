@@ -9,7 +9,6 @@ from arrowroot._api.row import Row
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, SchemaMismatchError, warn_left_out
 from arrowroot._render import shown
 from arrowroot._select.columns import select, without_short
-from arrowroot._select.origins import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -118,7 +117,7 @@ class OneOfDiffering(Chain):
         schema: pa.Schema,
         readable: Container[str] | None = None,
         aliases: Mapping[str, Alias] | None = None,
-        of_row: OfRow = ALONE,
+        of_row: OfRow | None = None,
     ) -> None:
         """``schema``: of the row's columns; ``readable``: those that can be read here; None: nobody looked.
 

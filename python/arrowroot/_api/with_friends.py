@@ -146,8 +146,8 @@ class WithFriends(Chain):
         return self.main.samples
 
     @property
-    def of_row(self) -> OfRow:
-        """What the main tree has of the row that it is a part of."""
+    def of_row(self) -> OfRow | None:
+        """What the main tree has of the row that it is a part of; None: it is of none."""
         return self.main.of_row
 
     @property

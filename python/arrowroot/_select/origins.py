@@ -34,10 +34,6 @@ class OfRow(NamedTuple):
     origins: frozenset[str] | None = None
 
 
-#: What a tree has that is of no row.
-ALONE = OfRow()
-
-
 def chosen(given: Any) -> tuple[Origin, ...]:
     """Return the names of the columns of origin that a user wants. Raises: InvalidRequestError."""
     if given is None:

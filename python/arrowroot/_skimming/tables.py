@@ -23,7 +23,6 @@ from arrowroot._layout.layout import OF_LAYOUT, Layout, Unsaid
 from arrowroot._layout.types import recorded_in
 from arrowroot._passes.source import batches_of
 from arrowroot._select.columns import Choice
-from arrowroot._select.origins import ALONE
 from arrowroot._skimming.projected import kept_projections
 from arrowroot._skimming.ranges import sets_of
 from arrowroot._writing.carried import carried
@@ -296,7 +295,7 @@ def table_of(
     define: Define = None,
     of_all: pa.Schema | None = None,
     aliases: Mapping[str, Alias] | None = None,
-    of_row: OfRow = ALONE,
+    of_row: OfRow | None = None,
     is_decoded: bool = False,
 ) -> InputTable | None:
     """Return a table of an input with chosen columns; None if it is empty and has no columns.
