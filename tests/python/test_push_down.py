@@ -181,6 +181,7 @@ def test_fragments_are_whole_clusters_and_travel(events, monkeypatch):
     fragments = pickle.loads(pickle.dumps(list(events.get_fragments())))  # noqa: S301 - our own
     assert len(fragments) > 4
     assert all(one.count_rows() % 100 == 0 for one in fragments)
+    assert {one.physical_schema for one in fragments} == {events.schema}
     assert pa.concat_tables([one.to_table() for one in fragments]).equals(events.to_table())
     monkeypatch.undo()
     opened = []

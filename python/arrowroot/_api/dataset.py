@@ -248,6 +248,11 @@ class Dataset(ds.FileSystemDataset):  # type: ignore[misc]  # pyarrow has no typ
             yield found if filter is None else found.filter(filter)
 
     @property
+    def physical_schema(self) -> pa.Schema:
+        """The types of the columns, as fragments of pyarrow's data sets say them."""
+        return self.schema
+
+    @property
     def _range(self) -> tuple[int, int]:
         return (0, self._request.chain.num_entries) if self._part is None else self._part
 
