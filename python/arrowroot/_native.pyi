@@ -145,6 +145,9 @@ class Table:
     def canonical(self, name: str) -> str | None: ...  # path of the field of that name, however it is spelled
     def column_names(self) -> list[str]: ...  # paths of all branches that are no groups, readable or not
     def branches(self) -> list[Branch]: ...  # all, depth first, groups too
+    def asked_types(
+        self,
+    ) -> dict[str, str]: ...  # C++ types by path, with those inside of others, "" where none is asked for
     def branch(self, name: str) -> Branch: ...
     def pick_fault(self, branches: list[str]) -> str | None:
         """Return why entries of branches cannot be copied as their bytes are; "" if that makes no difference."""
@@ -295,6 +298,15 @@ def may_have_types(schema: Any, types: Sequence[Sequence[tuple[str, str]]], *, i
 
     schema: an object with ``__arrow_c_schema__``. types: for each column, by paths of members; "" is itself.
     """
+
+def nullable_as_typed(schema: Any, types: Sequence[Sequence[tuple[str, str]]]) -> object:
+    """Return a capsule of a schema that is nullable where types of fields make default values missing ones.
+
+    schema, types: as those of ``may_have_types``.
+    """
+
+def name_fault(name: str) -> str | None:
+    """Return why ROOT opens no RNTuple, and no attribute set, of a name; None if it does."""
 
 def stored_name(name: str, *, in_tree: bool) -> str:
     """Return the name under which other readers find a column."""

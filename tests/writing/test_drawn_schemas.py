@@ -11,6 +11,7 @@ import pytest
 import uproot
 
 import arrowroot as ar
+from tests.command import run_here as run
 from tests.judge import root
 
 from . import drawn_types_with_root
@@ -110,6 +111,45 @@ def test_a_variant_that_is_none_is_a_missing_optional(tmp_path):
         drawn_types_with_root.read, tmp_path, LINKED, [(path, list(types.items()), False)]
     )
     assert found == dict.fromkeys(types, '[[1,"a"],[0,7],null]')
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_skims_and_conversions_have_the_types_that_were_read(written, tmp_path, seed):
+    drawn, path = written[seed]
+    copies = [tmp_path / "skim.root", tmp_path / "picked.root"]
+    ar.skim(path, copies[0])
+    ar.skim(path, copies[1], filter="n % 2 == 0")
+    if "variant" not in str(drawn.types):
+        parquet = tmp_path / "t.parquet"
+        copies.append(tmp_path / "back.root")
+        for line in (f"{path}:t {parquet}", f"{parquet} {copies[-1]}:t --layout rntuple"):
+            assert run("convert", *line.split()).returncode == 0
+    for copy in copies:
+        assert own_types(copy, drawn) == own_types(path, drawn), (copy, drawn.types)
+    with ar.open(copies[0]) as file, ar.open(path) as original:
+        assert file["t"].projections == original["t"].projections
+        for name, source in original["t"].projections.items():
+            assert (
+                file["t"].to_arrow([name])[name].to_pylist()
+                == original["t"].to_arrow([name])[name].to_pylist()
+            ), (
+                name,
+                source,
+            )
+
+
+def own_types(path: Path, drawn: DrawnTable) -> list[tuple[str, str]]:
+    """The fields of columns, without those of projected ones, with their types."""
+    found: list[tuple[str, str]] = []
+    with uproot.open(path) as file:
+        records = file["t"].field_records
+    is_own: list[bool] = []
+    for number, one in enumerate(records):
+        is_top = one.parent_field_id == number
+        is_own.append(one.field_name in drawn.table.column_names if is_top else is_own[one.parent_field_id])
+        if is_own[-1]:
+            found.append((one.field_name, one.type_name))
+    return found
 
 
 #: uproot 5.7 reads other values of these: of variants behind the first cluster; lists of one or none; unsigned ones.

@@ -47,7 +47,7 @@ pub use arrowroot_file::{Error, File, FileKey, KeyedObject, Result, permanent};
 pub use arrowroot_format as format;
 pub use arrowroot_storage as storage;
 pub use ntuple::Ntuple;
-pub use open::{Opened, find_inside, open_inside, open_table, recorded_schema};
+pub use open::{Opened, find_inside, open_attribute_set, open_inside, open_table, recorded_schema};
 pub use pieces::{ColumnPieces, EntrySpan, entry_spans};
 pub use scan::{
     BatchEntries, ColumnId, Entries, Keeping, LogicalRead, Order, Piece, Plan, PlannedBatch, PlannedColumn,

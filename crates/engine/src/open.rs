@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrowroot_arrow::stored::{RecordedSchema, SCHEMA_RECORD};
-use arrowroot_file::{File, KeyedObject, Result, permanent};
+use arrowroot_file::{Error, File, KeyedObject, Result, permanent};
 
 use crate::composed::{Composed, ntuple_record, schema_by_names, tree_record};
 use crate::ntuple::Ntuple;
@@ -42,6 +42,19 @@ pub fn open_table(file: &File, path: &str) -> Result<Opened> {
         Err(error) => Err(error.to_string()),
     };
     Ok(opened(Arc::new(ntuple), composed))
+}
+
+/// Opens an attribute set of an RNTuple, with the names that its values were written with.
+///
+/// # Errors
+/// [`Error::NotFound`] with the names there are; [`Error::Format`](crate::Error::Format) if it cannot be read;
+/// [`Error::InvalidRequest`] of a tree.
+pub fn open_attribute_set(table: &dyn Table, name: &str) -> Result<Arc<dyn Table>> {
+    let ntuple = table.ntuple().and_then(|ntuple| ntuple.downcast_ref::<Ntuple>()).ok_or_else(|| {
+        let what = format!("{}:{}: a {} has no attribute sets", table.file().url(), table.path(), table.class_name());
+        Error::InvalidRequest { what }
+    })?;
+    by_names(ntuple.attribute_set(name)?)
 }
 
 /// The Arrow schema that an RNTuple records, as text: see [`RecordedSchema::decode`].

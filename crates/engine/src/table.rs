@@ -1,9 +1,10 @@
 //! What has entries and columns: a TTree or an RNTuple.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use arrow_schema::{DataType as ArrowType, Schema};
-use arrowroot_file::{Error, File, Result};
+use arrowroot_file::{File, Result};
 use arrowroot_format::rntuple::{Footer, PageList, Schema as NtupleSchema, Slots};
 use arrowroot_format::tree::{BasketRule, Friend, RecordedIndex, TreeRecord, UserInfo};
 
@@ -75,6 +76,13 @@ pub trait Table: Send + Sync {
 
     /// All columns and groups, depth first, each before what is in it.
     fn columns(&self) -> Vec<ColumnId>;
+
+    /// The C++ types of columns and groups by path, as writing would be asked for them: also of what is inside of columns whose
+    /// values have another form than theirs.
+    fn asked_types(&self) -> Result<Vec<(String, String)>> {
+        let of_column = |id| Ok((self.place(id).path.to_owned(), self.describe(id)?.asked_type));
+        self.columns().into_iter().map(of_column).collect()
+    }
 
     /// Paths of the columns that a scan delivers if none is named, readable or not.
     fn column_names(&self) -> Vec<&str>;
@@ -196,13 +204,9 @@ pub trait Table: Send + Sync {
         Vec::new()
     }
 
-    /// Opens one of them.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] with the names there are; [`Error::Format`] if it cannot be read; [`Error::InvalidRequest`] of a tree.
-    fn attribute_set(&self, _name: &str) -> Result<Arc<dyn Table>> {
-        let what = format!("{}:{}: a {} has no attribute sets", self.file().url(), self.path(), self.class_name());
-        Err(Error::InvalidRequest { what })
+    /// The [`Ntuple`](crate::Ntuple) that it is, or puts columns together of; `None` of a tree.
+    fn ntuple(&self) -> Option<&dyn Any> {
+        None
     }
 }
 

@@ -1,9 +1,10 @@
 //! Trees and RNTuples.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrowroot::format::tree::BasketRule;
-use arrowroot::{ColumnTypes, Entries, Opened, Order, Request, Sizes, Table, TextForm};
+use arrowroot::{ColumnTypes, Entries, Opened, Order, Request, Sizes, Table, TextForm, open_attribute_set};
 use arrowroot_merge::Pick;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -152,7 +153,7 @@ impl PyTable {
     }
 
     fn attribute_set(&self, py: Python<'_>, name: String) -> PyResult<PyTable> {
-        self.patiently(py, move |table| table.attribute_set(&name)).map(PyTable::new)
+        self.patiently(py, move |table| open_attribute_set(table, &name)).map(PyTable::new)
     }
 
     fn column_names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -161,6 +162,11 @@ impl PyTable {
 
     fn branches(&self, py: Python<'_>) -> PyResult<Vec<PyBranch>> {
         without_lock(py, || self.table.columns().into_iter().map(|id| PyBranch::new(&self.table, id)).collect())
+    }
+
+    /// For each path of a branch or field, with those inside of others, its C++ type as writing would be asked for it.
+    fn asked_types(&self, py: Python<'_>) -> PyResult<HashMap<String, String>> {
+        self.patiently(py, |table| Ok(table.asked_types()?.into_iter().collect()))
     }
 
     /// Why entries of some branches cannot be copied as their bytes are, empty if they would be the same written anew.

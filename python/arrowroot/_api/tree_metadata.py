@@ -141,6 +141,10 @@ class TreeMetadata:
             self._branches = Listed(self._native.branches())
         return self._branches
 
+    def asked_types(self) -> dict[str, str]:
+        """Return the C++ types of branches, or of fields at any depth, by path, as ``types=`` asks for them."""
+        return self._native.asked_types()
+
     def has_branch(self, name: object) -> bool:
         """Return whether the tree itself has a branch of that path."""
         return isinstance(name, str) and self._native.has_path(name)

@@ -47,16 +47,23 @@ def with_types(schema: pa.Schema, tree: Tree) -> pa.Schema:
     """
     if "RNTuple" not in tree.class_name:
         return _with_types_of_branches(schema, tree)
-    names = {branch.path: branch.asked_type for branch in tree.branches}
+    names = tree.asked_types()
     types = [_types_in(field, field.name, names) for field in schema]
     if not any(types):
         return schema
     may_have = _native.may_have_types(schema, [list(found.items()) for found in types], in_tree=False)
     fields = [
-        _with(field, "", found) if found and may else field
+        _with(field, "", found if may else _possible(field, found)) if found else field
         for field, found, may in zip(schema, types, may_have, strict=True)
     ]
     return pa.schema(fields, metadata=schema.metadata)
+
+
+def _possible(field: pa.Field, types: dict[str, str]) -> dict[str, str]:
+    """Return the types that values of a column may have, each by itself."""
+    alone = pa.schema([field.with_name(str(number)) for number in range(len(types))])
+    may_have = _native.may_have_types(alone, [[one] for one in types.items()], in_tree=False)
+    return {path: text for (path, text), may in zip(types.items(), may_have, strict=True) if may}
 
 
 def _with_types_of_branches(schema: pa.Schema, tree: Tree) -> pa.Schema:

@@ -1,12 +1,13 @@
 //! A composed table as a table.
 
+use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::iter;
 use std::sync::Arc;
 
 use arrow_schema::{DataType as ArrowType, Field, Schema};
 use arrowroot_arrow::TextForm;
-use arrowroot_arrow::stored::delivered_type;
+use arrowroot_arrow::stored::{delivered_type, original_name};
 use arrowroot_file::{Error, File, Result, nearest};
 use arrowroot_format::tree::BasketRule;
 
@@ -43,6 +44,35 @@ impl Composed {
         stored.as_ref() != Some(column.stored.data_type())
     }
 
+    /// What a projected field shows, by the names of members of columns: those of pairs and tuples are numbers in the table inside.
+    fn source_by_names(&self, source: &str) -> Option<String> {
+        let (mark, path) = source.strip_prefix('#').map_or(("", source), |path| ("#", path));
+        let rest_in =
+            |column: &ComposedColumn| Some((column.field.clone(), after(path, column.field.name())?.to_owned()));
+        let (mut field, mut rest) = self.columns.iter().filter_map(rest_in).min_by_key(|(_, rest)| rest.len())?;
+        let mut found = format!("{mark}{}", field.name());
+        while !rest.is_empty() {
+            field = match field.data_type() {
+                ArrowType::Struct(members) => {
+                    let (number, behind) = rest.split_once('.').unwrap_or((&rest, ""));
+                    let by_number = || Some((members.get(number.parse::<usize>().ok()?)?, behind));
+                    let by_name = members.iter().filter_map(|member| Some((member, after(&rest, member.name())?)));
+                    let (member, behind) = by_name.min_by_key(|(_, rest)| rest.len()).or_else(by_number)?;
+                    let member = Arc::clone(member);
+                    found = format!("{found}.{}", member.name());
+                    rest = behind.to_owned();
+                    member
+                }
+                ArrowType::List(item) | ArrowType::LargeList(item) | ArrowType::FixedSizeList(item, _) => {
+                    Arc::clone(item)
+                }
+                ArrowType::ListView(item) | ArrowType::LargeListView(item) => Arc::clone(item),
+                _ => return None,
+            };
+        }
+        Some(found)
+    }
+
     /// The members of a column that can be read by their paths: none where its path is not its name, or the form another.
     fn members_of<'c>(&self, column: &'c ComposedColumn) -> &'c [ColumnId] {
         let is_named = |&part: &ColumnId| self.inner.place(part).path == column.field.name();
@@ -67,6 +97,12 @@ impl Composed {
         let data_type = delivered_type(field.data_type(), text);
         field.with_data_type(data_type)
     }
+}
+
+/// What is behind a name, and the dot behind that, in a path that begins with it; empty if it is the whole path.
+fn after<'p>(path: &'p str, name: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix(name)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
 }
 
 /// Columns to read of the table inside, each once.
@@ -137,9 +173,12 @@ impl Table for Composed {
 
     fn projections(&self) -> Vec<(String, String)> {
         let of_part = |id: &ColumnId| self.columns.iter().find(|column| column.parts.contains(id));
-        let renamed = |(name, source): (String, String)| match self.inner.found(&name).as_ref().and_then(of_part) {
-            Some(column) => (column.field.name().clone(), source),
-            None => (name, source),
+        let renamed = |(name, source): (String, String)| {
+            let source = self.source_by_names(&source).unwrap_or(source);
+            match self.inner.found(&name).as_ref().and_then(of_part) {
+                Some(column) => (column.field.name().clone(), source),
+                None => (name, source),
+            }
         };
         self.inner.projections().into_iter().map(renamed).collect()
     }
@@ -154,6 +193,21 @@ impl Table for Composed {
             iter::once(Composed::id_of_column(index)).chain(members)
         });
         own.chain(self.others.iter().map(|&id| self.id_of_inner(id))).collect()
+    }
+
+    fn asked_types(&self) -> Result<Vec<(String, String)>> {
+        let inner = |id: ColumnId, path: String| Ok((path, self.inner.describe(id)?.asked_type));
+        let own = self.columns.iter().enumerate().flat_map(|(index, column)| {
+            let whole = self.describe(Composed::id_of_column(index));
+            let whole = whole.map(|whole| (column.field.name().clone(), whole.asked_type));
+            let members = column.members.iter().map(move |&id| {
+                let names = self.inner.place(id).path.split('.').skip(1).map(original_name);
+                let path: Vec<_> = iter::once(column.field.name().clone()).chain(names).collect();
+                inner(id, path.join("."))
+            });
+            iter::once(whole).chain(members)
+        });
+        own.chain(self.others.iter().map(|&id| inner(id, self.inner.place(id).path.to_owned()))).collect()
     }
 
     fn column_names(&self) -> Vec<&str> {
@@ -368,7 +422,7 @@ impl Table for Composed {
         self.inner.attribute_sets()
     }
 
-    fn attribute_set(&self, name: &str) -> Result<Arc<dyn Table>> {
-        self.inner.attribute_set(name)
+    fn ntuple(&self) -> Option<&dyn Any> {
+        self.inner.ntuple()
     }
 }

@@ -1,5 +1,6 @@
 //! An RNTuple as a table. Its columns are fields: those at the top, and the members of records in them.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -271,7 +272,7 @@ impl Table for Ntuple {
         self.footer().attributes.iter().map(|set| set.name.as_str()).collect()
     }
 
-    fn attribute_set(&self, name: &str) -> Result<Arc<dyn Table>> {
-        Ok(Arc::new(self.attribute_set(name)?))
+    fn ntuple(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }
