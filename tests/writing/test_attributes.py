@@ -105,6 +105,40 @@ def test_sets_are_listed_and_told_where_they_cannot_be_kept(written, tmp_path, c
     assert (list(some), some["lumi"].ranges) == (["lumi", "empty", "ARROW"], [range(10), range(10, 15)])
 
 
+def test_values_have_the_names_that_they_were_given_also_in_skims(tmp_path):
+    items = pa.list_(pa.field("item", pa.int16(), nullable=False))
+    record = pa.struct(
+        [pa.field("in-side", pa.int8(), nullable=False), pa.field("of", items, nullable=False)]
+    )
+    values = {"é t": "int32", "p.q": record, "numbers": items}
+    row = {"é t": 5, "p.q": {"in-side": 7, "of": [8]}, "numbers": [1, 2]}
+    with ar.create(tmp_path / "t.root") as file, file.tree("Events", layout="rntuple") as events:
+        notes = events.attributes("über-set", values)
+        events.append({"x": [1, 2]})
+        notes.add(range(1, 2), row)
+    for _ in range(2):
+        found = tree_of(tmp_path / "t.root").attributes["über-set"]
+        assert found.schema.names == list(values)
+        assert found.to_arrow().to_pylist() == [{"first_entry": 1, "n_entries": 1, **row}]
+        ar.skim(tmp_path / "t.root", tmp_path / "s.root")
+        (tmp_path / "s.root").rename(tmp_path / "t.root")
+    assert root.run(with_root.names, tmp_path, "t.root") == ["über-set"]
+
+
+@pytest.mark.parametrize("name", ["a b", "a.b", "a/b", "a\\b", "a\tb"])
+def test_names_that_root_opens_nothing_by_are_refused(tmp_path, name):
+    why = 'ROOT opens none with .* in its name: "a_b" it takes'
+    with ar.create(tmp_path / "t.root") as file:
+        events = file.tree("Events", {"x": "int32"}, layout="rntuple")
+        with pytest.raises(ar.InvalidRequestError, match=why):
+            events.attributes(name, VALUES)
+        if "/" not in name:
+            with pytest.raises(ar.InvalidRequestError, match=why):
+                file.tree(name, layout="rntuple").append({"x": [1]})
+            file.tree(name).append({"x": [1]})
+        events.append({"x": [1]})
+
+
 def test_what_makes_no_sense_is_refused_and_spoils_nothing(tmp_path):
     with ar.create(tmp_path / "out.root") as file:
         events = file.tree("Events", {"x": "int32"}, layout="rntuple")

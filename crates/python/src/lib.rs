@@ -75,6 +75,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scan::PyBatch>()?;
     module.add_function(wrap_pyfunction!(writer::create_file, module)?)?;
     module.add_function(wrap_pyfunction!(writer::may_have_types, module)?)?;
+    module.add_function(wrap_pyfunction!(writer::name_fault, module)?)?;
+    module.add_function(wrap_pyfunction!(writer::nullable_as_typed, module)?)?;
     module.add_function(wrap_pyfunction!(writer::stored_name, module)?)?;
     module.add_class::<writer::PyFileWriter>()?;
     module.add_class::<writer::PyTableWriter>()?;

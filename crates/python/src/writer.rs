@@ -14,13 +14,13 @@ use arrowroot_writer::{
     NumberEncoding, Precision, ProjectedField, TableSettings, TableWriter, TreeNotes, ntuple, tree,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyMapping, PyString};
+use pyo3::types::{PyCapsule, PyDict, PyList, PyMapping, PyString};
 
 use crate::ending::{let_go, note_file, without_lock};
 use crate::errors::{invalid, writing_to_python};
 use crate::fill::{PyFillContext, reports_as_dicts, settings_of};
 use crate::incoming::{Given, Intake};
-use crate::interface::schema_in;
+use crate::interface::{schema_capsule, schema_in};
 use crate::ledgers::ledgers_as_dicts;
 use crate::members::objects_of;
 use crate::patience::patiently;
@@ -71,6 +71,24 @@ pub(crate) fn may_have_types(
 ) -> PyResult<Vec<bool>> {
     let (schema, check) = (schema_in(&schema)?, if in_tree { tree::check_types } else { ntuple::check_types });
     Ok(schema.fields().iter().zip(types).map(|(field, types)| check(field, types).is_ok()).collect())
+}
+
+/// A schema that is nullable where C++ types of fields of an RNTuple, as those of [`may_have_types`], make default values missing ones.
+#[pyfunction]
+pub(crate) fn nullable_as_typed<'py>(
+    schema: Bound<'py, PyAny>,
+    types: Vec<Vec<(String, String)>>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let found = schema_in(&schema)?;
+    let fields: Vec<_> =
+        found.fields().iter().zip(types).map(|(field, types)| ntuple::nullable_as_typed(field, &types)).collect();
+    schema_capsule(schema.py(), &Schema::new_with_metadata(fields, found.metadata().clone()))
+}
+
+/// Why ROOT opens no RNTuple, and no attribute set, of a name; `None` if it does.
+#[pyfunction]
+pub(crate) fn name_fault(name: &Bound<'_, PyString>) -> Option<String> {
+    ntuple::name_fault(&name.to_string_lossy())
 }
 
 /// The name that is stored for that of a column, in a tree or an RNTuple.

@@ -40,14 +40,15 @@ impl Column {
     /// Its type without the levels of the lists of structs of which it is a member, if it is one.
     fn late_type(&self) -> &DataType {
         let mut found = &self.data_type;
-        // One for each name in the path of its record.
-        let mut n_records = self.layout.record.as_ref().map_or(0, |record| 1 + record.matches('.').count());
-        while n_records > 0 {
+        // The names of the levels down to it, with dots between; names may have dots, too.
+        let way = self.layout.record.as_ref().and_then(|record| self.name.strip_prefix(record.as_str()));
+        let mut way = way.and_then(|way| way.strip_prefix('.')).unwrap_or_default();
+        while !way.is_empty() {
             match found {
                 DataType::List(item) | DataType::FixedList(item, _) | DataType::Optional(item) => found = item,
                 DataType::Struct(members) if members.len() == 1 => {
-                    found = &members[0].1;
-                    n_records -= 1;
+                    let rest = way.strip_prefix(&*members[0].0).unwrap_or_default();
+                    (found, way) = (&members[0].1, rest.strip_prefix('.').unwrap_or_default());
                 }
                 _ => break,
             }
@@ -68,8 +69,6 @@ impl Column {
             format!("entries of more than {} MiB each", MAX_DEFAULT_BYTES >> 20)
         } else if has_number_by_default(self.late_type()) && ranges.any(|(min, max)| min > 0.0 || max < 0.0) {
             "a precision whose range lacks 0".to_owned()
-        } else if has_records_in_fixed_list(self.late_type()) {
-            "records in a list of fixed length, which is stored as one of any length".to_owned()
         } else {
             return Ok(());
         };
@@ -78,18 +77,6 @@ impl Column {
             self.name
         );
         Err(Error::InvalidRequest { what })
-    }
-}
-
-/// True if the default value of a type has records in a list of fixed length.
-fn has_records_in_fixed_list(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::FixedList(item, _) => {
-            let item = if let DataType::Optional(item) = &**item { item } else { item };
-            matches!(**item, DataType::Struct(_)) || has_records_in_fixed_list(item)
-        }
-        DataType::Struct(members) => members.iter().any(|(_, member)| has_records_in_fixed_list(member)),
-        _ => false,
     }
 }
 

@@ -436,6 +436,17 @@ fn with_members(field: &Field, more: &Field) -> Field {
             }
             DataType::Struct(members.into())
         }
+        // A map grows as a list of the members `value` of its pairs.
+        (DataType::Map(entries, is_sorted), more) => {
+            match (entries.data_type(), item_of(more).map(|item| item.data_type())) {
+                (DataType::Struct(pair), Some(DataType::Struct(more))) if pair.len() == 2 && more.len() == 1 => {
+                    let pair = vec![Arc::clone(&pair[0]), Arc::new(with_members(&pair[1], &more[0]))];
+                    let entries = entries.as_ref().clone().with_data_type(DataType::Struct(pair.into()));
+                    DataType::Map(Arc::new(entries), *is_sorted)
+                }
+                _ => return field.clone(),
+            }
+        }
         (lists, others) => match (item_of(lists), item_of(others)) {
             (Some(item), Some(other)) => with_item(lists, with_members(item, other)),
             _ => return field.clone(),
@@ -472,7 +483,9 @@ fn stored_column(column: &Column) -> StoredColumn {
         Precision::Mantissa(n_bits) => Some(n_bits),
         _ => None,
     };
-    StoredColumn { name: column.name.clone(), data_type: column.data_type.clone(), mantissa_bits, check: None }
+    let (name, data_type) = (column.name.clone(), column.data_type.clone());
+    let root = column.layout.record.clone().unwrap_or_else(|| name.clone());
+    StoredColumn { name, root, data_type, mantissa_bits, check: None }
 }
 
 fn columns_of(schema: &Schema, settings: &TableSettings, of_file: CompressionSetting) -> Result<Vec<Column>> {

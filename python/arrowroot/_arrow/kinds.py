@@ -100,6 +100,15 @@ def has_more_nulls(field: pa.Field, other: pa.Field) -> bool:
     return (field.nullable and not other.nullable) or any(has_more_nulls(one, of) for one, of in inside)
 
 
+def innermost(field: pa.Field, way: tuple[str, ...]) -> pa.Field:
+    """Return the field of a member on its way from a field, through lists, too."""
+    for name in way:
+        while not pa.types.is_struct(field.type):
+            field = field.type.value_field
+        field = field.type.field(field.type.get_field_index(name))
+    return field
+
+
 def narrow(kind: pa.DataType) -> pa.DataType:
     """Return a type whose lists and texts, however deep, number what is in them by 32 bits."""
     if kind.id in PLAIN:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from arrowroot import _native
 from arrowroot._api.attributes import RANGE_COLUMNS
 from arrowroot._errors import ArrowrootError, CorruptFileError
 from arrowroot._writing.attributes import OWN_SET
@@ -38,6 +39,10 @@ def sets_of(tree: Tree) -> tuple[dict[str, AttributeSet], list[tuple[str, str]]]
     sets, left_out = {}, []
     for name in tree.attribute_sets:
         if name == OWN_SET:
+            continue
+        fault = _native.name_fault(name)
+        if fault is not None:
+            left_out.append((name, fault))
             continue
         try:
             found = tree.attributes[name]

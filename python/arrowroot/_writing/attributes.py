@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from arrowroot._api.attributes import RANGE_COLUMNS, STORED_COLUMNS
+from arrowroot._arrow.flags import with_flags_of
 from arrowroot._errors import InvalidRequestError
 from arrowroot._render import shown
 from arrowroot._writing.conformer import Conformer
@@ -72,7 +73,8 @@ class AttributeWriter:
             for batch in part.batches:
                 self._conformer.check(batch, n_known)
                 # The engine checks types of values; those of ranges are looked at here.
-                taken += self._conformer.batches(batch, n_known, exactly=True)
+                conformed = self._conformer.batches(batch, n_known, exactly=True)
+                taken += (with_flags_of(one, self._conformer.schema) for one in conformed)
         n_all = self._n_entries()
         for batch in taken:
             for first, n in zip(*(batch.column(name).to_pylist() for name in RANGE_COLUMNS), strict=True):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
 from arrowroot._arrow.defaults import defaults
-from arrowroot._arrow.kinds import stored_type
+from arrowroot._arrow.kinds import innermost, stored_type
 from arrowroot._arrow.nulls import first_lacking, lacks, may_lack, says_more
 from arrowroot._errors import InvalidRequestError
 from arrowroot._writing.casts import as_type, has_layout, may_become
@@ -15,7 +16,7 @@ from arrowroot._writing.incoming import columns_of_texts, text_bytes
 from arrowroot._writing.schema import check_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 class _Way(NamedTuple):
@@ -39,9 +40,21 @@ class _Way(NamedTuple):
 class Conformer:
     """What batches become in a table: made once, when its schema is known, and asked once for each batch."""
 
-    def __init__(self, schema: pa.Schema, where: str, *, some_suffice: bool = False) -> None:
-        """``where``: file and path of the table, for messages; some_suffice: batches need not have all columns."""
+    def __init__(
+        self,
+        schema: pa.Schema,
+        where: str,
+        *,
+        some_suffice: bool = False,
+        ways: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    ) -> None:
+        """Make one.
+
+        where: file and path of the table, for messages. some_suffice: batches need not have all columns. ways: of
+        columns that are members of records: the names from a member of the record's column on.
+        """
         self.schema = schema
+        self._ways = ways
         self._some_suffice = some_suffice
         self._where = where
         self._places_of_texts = columns_of_texts(schema)
@@ -108,9 +121,11 @@ class Conformer:
                 continue
             array = batch.column(index)
             if is_cast and not may_become(array.type, field.type):
+                names = self._ways.get(field.name, ())
+                own, other = (innermost(one, names).type for one in (field, field.with_type(array.type)))
                 raise InvalidRequestError(
-                    f"{self._where}: column {field.name!r} is {field.type}, and from entry {first_entry} on "
-                    f"{array.type} came; schema= says what all of them are"
+                    f"{self._where}: column {field.name!r} is {own}, and from entry {first_entry} on {other} came; "
+                    "schema= says what all of them are"
                 )
             try:
                 arrays.append(as_type(array, field.type) if is_cast else array)

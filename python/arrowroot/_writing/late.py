@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from arrowroot import _native
 from arrowroot._arrow.defaults import defaults
-from arrowroot._arrow.kinds import fields_of, is_list, with_fields
+from arrowroot._arrow.kinds import fields_of, innermost, is_list, is_view, with_fields
 from arrowroot._errors import InvalidRequestError
 from arrowroot._writing.counters import without_counters
 from arrowroot._writing.schema import checked_schema, inferred
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Literal, TypeAlias
 
     from arrowroot._writing.data import Part
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     #: How the columns of data may differ from those of their table.
     Columns: TypeAlias = Literal["fixed", "grow", "vary"]
 
+#: The name of the values of maps, as an RNTuple has it.
+VALUE = "value"
 #: Not at all; some may be new; some may be new, and others not there.
 FIXED, GROW, VARY = COLUMNS = ("fixed", "grow", "vary")
 
@@ -68,7 +71,7 @@ class Member(NamedTuple):
     """The place of a member of records that came up later."""
 
     column: str
-    #: Names of members, from a member of the column on; what is in lists has no names between.
+    #: Names of members, from a member of the column on. What is in lists has no names between, values of maps have.
     way: tuple[str, ...]
 
     @property
@@ -95,8 +98,20 @@ def _new_in(given: pa.DataType, own: pa.DataType) -> Iterator[tuple[str, ...]]:
                 yield (one.name,)
             else:
                 yield from ((one.name, *way) for way in _new_in(one.type, members[one.name]))
-    elif is_list(given) and is_list(own):
+    elif _has_items(given) and _has_items(own):
         yield from _new_in(given.value_type, own.value_type)
+    elif pa.types.is_map(given) and pa.types.is_map(own):
+        yield from ((VALUE, *way) for way in _new_in(given.item_type, own.item_type))
+
+
+def _has_items(kind: pa.DataType) -> bool:
+    return is_list(kind) or is_view(kind)
+
+
+def _as_list(field: pa.Field) -> pa.Field:
+    """Return a field of maps as one of lists of records of their values: all that may grow in them."""
+    value = field.type.item_field.with_name(VALUE)
+    return field.with_type(pa.list_(pa.field("item", pa.struct([value]), nullable=False)))
 
 
 def members_apart(
@@ -145,7 +160,8 @@ def members_apart(
                 arrays.append(found)
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, metadata=batch.schema.metadata))
 
-    schema = split(pa.RecordBatch.from_pylist([], schema=part.schema)).schema
+    nothing = [pa.nulls(0, field.type) for field in part.schema]
+    schema = split(pa.RecordBatch.from_arrays(nothing, schema=part.schema)).schema
     if part.table is None:
         return part._replace(schema=schema, batches=map(split, part.batches)), new
     table = pa.Table.from_batches(map(split, part.table.to_batches()), schema)
@@ -161,6 +177,8 @@ def _alone(field: pa.Field, way: tuple[str, ...]) -> pa.Field:
     """Return a field whose records have one member each, which is on the way to one of them."""
     if not way:
         return field
+    if pa.types.is_map(field.type):
+        return _alone(_as_list(field), way)
     if not pa.types.is_struct(field.type):
         return field.with_type(with_fields(field.type, [_alone(field.type.value_field, way)]))
     member = field.type.field(field.type.get_field_index(way[0]))
@@ -182,13 +200,38 @@ def _with_levels(array: pa.Array, given: pa.Field, wanted: pa.Field) -> pa.Array
             arrays.append(inner)
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
-    if is_list(given.type) and is_list(wanted.type):
+    if pa.types.is_map(given.type):
+        return _map_with_levels(array, given, wanted)
+    if _has_items(given.type) and _has_items(wanted.type):
         item = given.type.value_field
         items = _with_levels(array.values, item, wanted.type.value_field)
         kind = with_fields(given.type, [item.with_type(items.type)])
-        own = array.buffers()[: 1 if pa.types.is_fixed_size_list(kind) else 2]
-        return pa.Array.from_buffers(kind, len(array), own, array.null_count, array.offset, [items])
+        n_own = 1 if pa.types.is_fixed_size_list(kind) else 3 if is_view(kind) else 2
+        return _with_items(array, kind, n_own, items)
     return array
+
+
+def _map_with_levels(array: pa.Array, given: pa.Field, wanted: pa.Field) -> pa.Array:
+    """Return maps whose values have the members of those of another field, or lists of records of such values alone."""
+    own = given.type.item_field
+    if pa.types.is_map(wanted.type):
+        values = _with_levels(array.items, own, wanted.type.item_field)
+        kind = with_fields(given.type, [given.type.key_field, own.with_type(values.type)])
+        pairs = pa.StructArray.from_arrays([array.keys, values], fields=fields_of(kind))
+        return _with_items(array, kind, 2, pairs)
+    if not _has_items(wanted.type):
+        return array
+    value = wanted.type.value_type.field(0)
+    values = _with_levels(array.items, own, value)
+    own = own.with_name(value.name).with_type(values.type)
+    kind = _as_list(given.with_type(pa.map_(given.type.key_type, own))).type
+    return _with_items(array, kind, 2, pa.StructArray.from_arrays([values], fields=[own]))
+
+
+def _with_items(array: pa.Array, kind: pa.DataType, n_buffers: int, items: pa.Array) -> pa.Array:
+    """Return lists of a kind with the ends of others."""
+    own = array.buffers()[:n_buffers]
+    return pa.Array.from_buffers(kind, len(array), own, array.null_count, array.offset, [items])
 
 
 def as_their_records(schema: pa.Schema, late: Mapping[str, Member], known: pa.Schema) -> pa.Schema:
@@ -209,22 +252,46 @@ def _with_nulls_of(field: pa.Field, own: pa.Field, way: tuple[str, ...]) -> pa.F
         member, place = field.type.field(0), own.type.get_field_index(way[0])
         inner = member if place < 0 else _with_nulls_of(member, own.type.field(place), way[1:])
         kind = pa.struct([inner])
+    elif pa.types.is_map(own.type):
+        return _with_nulls_of(field, _as_list(own), way)
     else:
         kind = with_fields(field.type, [_with_nulls_of(field.type.value_field, own.type.value_field, way)])
     return field.with_type(kind).with_nullable(own.nullable)
 
 
 def without_levels(schema: pa.Schema, late: Mapping[str, Member]) -> pa.Schema:
-    """Return a schema whose members that came up later have their own types alone."""
-    fields = []
-    for field in schema:
-        kind, way = field.type, late[field.name].way if field.name in late else ()
-        for name in way:
-            while not pa.types.is_struct(kind):
-                kind = kind.value_type
-            kind = kind.field(kind.get_field_index(name)).type
-        fields.append(field.with_type(kind))
+    """Return a schema whose members that came up later have their own fields alone, by the names of their columns."""
+    fields = [
+        innermost(field, late[field.name].way).with_name(field.name) if field.name in late else field
+        for field in schema
+    ]
     return pa.schema(fields, metadata=schema.metadata)
+
+
+def nullable_as_typed(
+    schema: pa.Schema, types: Sequence[Sequence[tuple[str, str]]], late: Mapping[str, Member]
+) -> pa.Schema:
+    """Return a schema whose columns may be missing where their C++ types make the default value a missing one.
+
+    types: of the fields of each column, or of the member that it is, by path.
+    """
+    alone = without_levels(schema, late)
+    typed = pa.Schema._import_from_c_capsule(_native.nullable_as_typed(alone, types))  # noqa: SLF001 - it has no other face
+    fields = [
+        _with_innermost(field, typed.field(field.name), late[field.name].way if field.name in late else ())
+        for field in schema
+    ]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def _with_innermost(field: pa.Field, member: pa.Field, way: tuple[str, ...]) -> pa.Field:
+    if not way:
+        return member.with_name(field.name)
+    kind = field.type
+    if not pa.types.is_struct(kind):
+        return field.with_type(with_fields(kind, [_with_innermost(kind.value_field, member, way)]))
+    inner = kind.field(kind.get_field_index(way[0]))
+    return field.with_type(pa.struct([_with_innermost(inner, member, way[1:])]))
 
 
 def check_no_late_members(given: pa.Schema, known: pa.Schema, where: str) -> None:
@@ -255,7 +322,11 @@ def _joined(field: pa.Field, others: list[pa.Field]) -> pa.Field:
     """Return a field whose records have the members of those of others, too, which are of the same levels."""
     if not others:
         return field
-    if is_list(field.type):
+    if pa.types.is_map(field.type):
+        values = [one.type.value_type.field(0) for one in others]
+        inner = [field.type.key_field, _joined(field.type.item_field, values)]
+        return field.with_type(with_fields(field.type, inner))
+    if _has_items(field.type):
         item = _joined(field.type.value_field, [one.type.value_field for one in others])
         return field.with_type(with_fields(field.type, [item]))
     members: dict[str, list[pa.Field]] = {one.name: [one] for one in fields_of(field.type)}

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from arrowroot import _native
 from arrowroot._arguments import not_made, takes
+from arrowroot._arrow.kinds import nullable_in_either
 from arrowroot._errors import (
     ArrowrootError,
     InvalidRequestError,
@@ -41,6 +43,7 @@ from arrowroot._writing.late import (
     has_other_members,
     late_columns,
     members_apart,
+    nullable_as_typed,
     with_members,
     without_levels,
 )
@@ -56,7 +59,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from arrowroot import _native
     from arrowroot._api.tree import Tree
     from arrowroot._layout.layout import Layout
     from arrowroot._layout.settings import Format
@@ -102,6 +104,8 @@ class TableWriter:
         self._of_file = of_file
         checked = CheckedOptions.of(options)
         self._layout, self._title, self._titles, self._notes, self._producers, self._columns = checked
+        if self._layout.format == "rntuple":
+            self._check_name(place[1], "RNTuple")
         #: Which columns become records, once the first entries have told.
         self._grouping: Grouping | None = None
         if schema is not None and self._layout.records:
@@ -281,9 +285,16 @@ class TableWriter:
             raise InvalidRequestError(
                 f"{self._where}: attributes({name!r}): there is one of that name, or it is ours"
             )
+        self._check_name(checked, "attribute set")
         made = AttributeWriter(checked, values, self._where, lambda: self.num_entries)
         self._attributes[checked] = made
         return made
+
+    def _check_name(self, name: str, what: str) -> None:
+        """Raise InvalidRequestError for a name by which ROOT opens no RNTuple, and no attribute set."""
+        fault = _native.name_fault(name)
+        if fault is not None:
+            raise InvalidRequestError(f"{self._where}: {what} {fault}")
 
     def _grouped_schema(self, schema: pa.Schema) -> pa.Schema:
         self._grouping = grouping_of(
@@ -548,28 +559,36 @@ class TableWriter:
         known = self.conformer.schema
         members = {name: one for name, one in members.items() if name in late.schema.names}
         new = as_their_records(late.schema, members, with_members(known, self._late))
+        n_known, layout, where = len(known), self._layout, self._where
+        all_late = self._late | members
+        alone = without_levels(pa.schema([*known, *new]), all_late)
+        layouts = layout.columns(alone, [], where, may_grow=True, projected=self.projected)[n_known:]
+        recorded = late.recorded
+        if layout.format == "rntuple":
+            types = [one.types for one in layouts]
+            new = nullable_as_typed(new, types, members)
+            fields = [nullable_in_either(one, of) for one, of in zip(recorded, new, strict=True)]
+            recorded = pa.schema(fields, metadata=recorded.metadata)
         schema = pa.schema([*known, *new], metadata=known.metadata)
-        conformer = Conformer(schema, self._where, some_suffice=self._columns == VARY)
+        ways = {name: one.way for name, one in all_late.items()}
+        conformer = Conformer(schema, where, some_suffice=self._columns == VARY, ways=ways)
         conformer.check(late.sample, self._n_entries)
         for batch in late.sample.to_batches():
             for _ in conformer.batches(batch, self._n_entries):
                 pass
-        layout, n_known = self._layout, len(known)
         numbers = settings.codec_numbers(
-            layout.compression, self._of_file, layout.format, schema.names, self._where, may_grow=True
+            layout.compression, self._of_file, layout.format, schema.names, where, may_grow=True
         )
-        alone = without_levels(schema, self._late | members)
-        known_and_late = layout.columns(alone, [], self._where, may_grow=True, projected=self.projected)
         layouts = [
             one._replace(record=members[name].column if name in members else None)
-            for name, one in zip(new.names, known_and_late[n_known:], strict=True)
+            for name, one in zip(new.names, layouts, strict=True)
         ]
         if not self.is_trial:
-            warn_of_few_readers(pa.schema(list(alone)[n_known:]), layout, layouts, self._where)
-        with naming(self._where):
+            warn_of_few_readers(pa.schema(list(alone)[n_known:]), layout, layouts, where)
+        with naming(where):
             self._started.extend(
                 new,
-                recorded=late.recorded,
+                recorded=recorded,
                 layouts=layouts,
                 compression=[None if number == settings.TRIED else number for number in numbers[n_known:]],
                 titles=[self._titles.get(name, "") for name in new.names],

@@ -1,7 +1,8 @@
 //! Members that come up in items that clusters have already: they are zero there.
 //!
 //! The format has no deferred columns inside of collections: version 1.0.2.1 declares a feature flag for them, and nobody reads it.
-//! Such columns have pages of zeros in the clusters before, which are stored once for each size.
+//! Such columns have pages of zeros in the clusters before, which are stored once for each size. So have lists of one length that
+//! are stored as any: deferred, they would be empty.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,6 +14,7 @@ use format::column::DataType;
 use format::container::Datime;
 use format::rntuple::{ColumnType, FieldId, NtupleColumn, Page, Role, Schema};
 
+use super::checks::check_of;
 use super::elements::ClusterElements;
 use super::fields::Node;
 use super::late::invalid;
@@ -27,20 +29,24 @@ use crate::file::FileWriter;
 /// Default values are made for so many bytes of items at once, or for one item.
 const FILLED_BYTES: u64 = 4 << 20;
 
-/// Items that clusters have already, in which a member comes up.
+/// Entries or items that clusters have already, and values that they get.
 #[derive(Debug)]
 pub(super) struct Behind {
-    /// Its values.
+    /// The column of the table that has them, by its number among the new ones.
+    pub(super) of: usize,
     node: Node,
+    /// The type whose default values they are.
     data_type: DataType,
     /// A column that has as many elements for each item, and how many.
     witness: (usize, u64),
 }
 
-/// The items before of those of new columns that are in collections of known fields. `n_known`: number of known physical columns.
+/// What comes before values of new columns that are in collections of known fields, or cannot be deferred. `n_known`: number of
+/// known physical columns.
 ///
 /// # Errors
-/// [`Error::InvalidRequest`] for records without members, of which nothing says how many there are.
+/// [`Error::InvalidRequest`] for records without members, of which nothing says how many there are, and for default values that
+/// a field does not hold.
 pub(super) fn behind(
     new: &[(String, Node)],
     schema: &Schema,
@@ -49,7 +55,7 @@ pub(super) fn behind(
 ) -> Result<Vec<Behind>> {
     let mut found = Vec::new();
     let types = columns[columns.len() - new.len()..].iter().map(|column| &column.data_type);
-    for ((name, node), data_type) in new.iter().zip(types) {
+    for (of, ((name, node), data_type)) in new.iter().zip(types).enumerate() {
         let (mut ends, mut inner, mut at) = (None, (node, data_type), (node, data_type));
         loop {
             at = match at {
@@ -69,17 +75,55 @@ pub(super) fn behind(
                 _ => break,
             };
         }
-        let Some(ends) = ends else { continue };
-        let collection = schema.column_of(ends).map(|column| column.field);
+        if ends.is_none() && !has_ends_by_default(node) {
+            continue;
+        }
+        let (node, data_type) = (inner.0.clone(), with_lengths(inner.0, inner.1));
+        if let Some(Err((_, what))) = check_of(&node).map(|check| check.look_at(&defaults(&data_type, 1))) {
+            return Err(invalid(
+                name,
+                &format!("a column that comes up later is 0 in the entries before, which is {what}"),
+            ));
+        }
+        let collection = ends.and_then(|ends| schema.column_of(ends)).map(|column| column.field);
         let of_items = |&column: &usize| match counted(schema, column) {
             Some((around, n_each)) if around == collection && n_each > 0 => Some((column, n_each)),
             _ => None,
         };
-        let witness = (0..n_known).find_map(|column| of_items(&column));
+        let is_stored = |column: &usize| schema.columns[*column].deferred.is_none();
+        let witness = (0..n_known).filter(is_stored).find_map(|column| of_items(&column));
         let witness = witness.ok_or_else(|| invalid(name, "its record has no members"))?;
-        found.push(Behind { node: inner.0.clone(), data_type: inner.1.clone(), witness });
+        found.push(Behind { of, node, data_type, witness });
     }
     Ok(found)
+}
+
+/// True if a default value has items of lists whose ends are stored.
+fn has_ends_by_default(node: &Node) -> bool {
+    match node {
+        Node::FixedAsList { .. } => true,
+        Node::Fixed { item } | Node::ListAsFixed { item, .. } => has_ends_by_default(item),
+        Node::Struct { members } => members.iter().any(has_ends_by_default),
+        _ => false,
+    }
+}
+
+/// A type whose default values have the lengths of lists that their fields say.
+fn with_lengths(node: &Node, data_type: &DataType) -> DataType {
+    let item_of = |node: &Node, item: &DataType| Box::new(with_lengths(node, item));
+    match (node, data_type) {
+        (Node::ListAsFixed { n_items, item }, DataType::List(of)) => {
+            DataType::FixedList(item_of(item, of), u32::try_from(*n_items).unwrap_or(u32::MAX))
+        }
+        (Node::Fixed { item } | Node::FixedAsList { item, .. }, DataType::FixedList(of, n_items)) => {
+            DataType::FixedList(item_of(item, of), *n_items)
+        }
+        (Node::Struct { members: nodes }, DataType::Struct(members)) if nodes.len() == members.len() => {
+            let members = nodes.iter().zip(members.iter());
+            DataType::Struct(members.map(|(node, (name, of))| (name.clone(), with_lengths(node, of))).collect())
+        }
+        _ => data_type.clone(),
+    }
 }
 
 /// The collection of whose items a column has elements, and how many for each; `None` if others than these count them.
@@ -121,7 +165,7 @@ impl BackFill<'_> {
     pub(super) fn fill(mut self, behind: &[Behind], schema: &Schema, n_known: usize, lists: &mut Lists) -> Result<u64> {
         let mut n_bytes = 0;
         let mut pages = vec![vec![Vec::new(); self.types.len() - n_known]; lists.n_clusters()];
-        for Behind { node, data_type, witness: (witness, n_each) } in behind {
+        for Behind { of: _, node, data_type, witness: (witness, n_each) } in behind {
             let n_most = (FILLED_BYTES / default_bytes(data_type).max(1)).max(1);
             let mut known: HashMap<u64, Vec<(usize, Page)>> = HashMap::new();
             for (cluster, n_elements) in lists.n_elements_of(*witness).into_iter().enumerate() {

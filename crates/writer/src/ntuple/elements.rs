@@ -163,7 +163,8 @@ impl ClusterElements {
                 let range = self.add_lists(*ends, offsets, valid)?;
                 self.add(item, &items.slice(range), None)?;
             }
-            (Node::Fixed { item }, Stored::Fixed { n_items, items, .. }) => {
+            // Default values of lists have the length that their field says.
+            (Node::Fixed { item } | Node::ListAsFixed { item, .. }, Stored::Fixed { n_items, items, .. }) => {
                 self.add(item, items, valid.map(|valid| repeated(valid, *n_items)).as_ref())?;
             }
             // Lists that are not there have no items.

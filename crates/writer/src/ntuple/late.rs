@@ -1,6 +1,7 @@
 //! Columns that come up later: deferred columns in the extension of the schema, of which nothing is stored up to there.
 //!
-//! Columns inside of collections that have items already are filled up: see `back_fill.rs`.
+//! Columns inside of collections that have items already are filled up, and lists that must have items in the entries before:
+//! see `back_fill.rs`.
 
 use arrowroot_arrow::stored::stored_name;
 use arrowroot_format as format;
@@ -99,10 +100,6 @@ pub(super) fn are_inside(schema: &Schema, columns: &[Column]) -> Result<bool> {
             let place = place(schema, record, &column.name, &column.data_type);
             let place = place.map_err(|error| invalid(&column.name, &error.fault().what))?;
             found |= place.is_inside();
-            if place.is_inside() && column.has_lengths_by_type() {
-                let what = "its C++ type alone says how long its lists are, which those of earlier items are not";
-                return Err(invalid(&column.name, what));
-            }
         }
     }
     Ok(found)
@@ -112,16 +109,22 @@ pub(super) fn invalid(column: &str, what: &str) -> Error {
     Error::InvalidRequest { what: format!("column {column:?}: {what}") }
 }
 
-/// Defers the columns of a schema from a number on to the element that an entry begins with. Returns the first element of each.
+/// Defers the columns of a schema from a number on to the element that an entry begins with, but those that are filled up.
+/// Returns the first element of each.
 ///
 /// # Errors
 /// If there are more elements than 64 bits count.
-pub(super) fn defer(schema: &mut Schema, n_known: usize, first_entry: u64) -> Result<Vec<u64>> {
+pub(super) fn defer(
+    schema: &mut Schema,
+    n_known: usize,
+    first_entry: u64,
+    is_filled: impl Fn(usize) -> bool,
+) -> Result<Vec<u64>> {
     let of_column = |column: usize| {
         let field = schema.columns[column].field;
         // Behind the ends of texts stand their bytes, of which there are none in the entries before.
         let is_second = column > 0 && schema.columns[column - 1].field == field;
-        if is_second { Ok(0) } else { first_element(schema, field, first_entry) }
+        if is_second || is_filled(column) { Ok(0) } else { first_element(schema, field, first_entry) }
     };
     let firsts: Vec<u64> = (n_known..schema.columns.len()).map(of_column).collect::<Result<_>>()?;
     for (column, &first_element) in schema.columns[n_known..].iter_mut().zip(&firsts) {
@@ -161,7 +164,7 @@ mod tests {
     fn firsts(data_type: &DataType, first_entry: u64) -> Result<Vec<u64>> {
         let mut schema = Schema::new("T", "", "test");
         fields::add_column(&mut schema, "x", "", data_type, &ColumnLayout::default(), true).unwrap();
-        let found = defer(&mut schema, 0, first_entry)?;
+        let found = defer(&mut schema, 0, first_entry, |_| false)?;
         let said = schema.columns.iter().map(|column| column.deferred.map_or(0, |deferred| deferred.first_element));
         assert_eq!(said.collect::<Vec<_>>(), found);
         Ok(found)

@@ -36,6 +36,7 @@ mod elements;
 mod fields;
 mod late;
 mod metadata;
+mod nullable;
 mod pages;
 mod projected_types;
 mod projections;
@@ -52,6 +53,7 @@ use elements::ClusterElements;
 use fields::Node;
 pub use metadata::{GROUP_BYTES, listed_bytes};
 use metadata::{Lists, write_blob};
+pub use nullable::nullable_as_typed;
 pub use pages::WrittenPage;
 use pages::{PageCut, cut, encode_page, write_page};
 use record::PagesRecord;
@@ -170,13 +172,16 @@ impl NtupleFormat {
     /// Begins an RNTuple: writes its header.
     ///
     /// # Errors
-    /// [`Error::InvalidRequest`] for a column that no RNTuple holds, a compression setting that is not written, or a size of
-    /// pages that none can have; what the file says.
+    /// [`Error::InvalidRequest`] for a column that no RNTuple holds, a compression setting that is not written, a size of
+    /// pages that none can have, or a name that ROOT does not take; what the file says.
     pub fn new(file: &FileWriter, columns: &[NtupleColumn], settings: NtupleSettings) -> Result<NtupleFormat> {
         let page_bytes = settings.page_bytes;
         if !(1..=MAX_PAGE_BYTES).contains(&page_bytes) {
             let what = format!("pages of {page_bytes} bytes: they may have 1 to {MAX_PAGE_BYTES}");
             return Err(Error::InvalidRequest { what });
+        }
+        if let Some(what) = name_fault(&settings.name) {
+            return Err(Error::InvalidRequest { what: format!("RNTuple {what}") });
         }
         let mut schema = Schema::new(&settings.name, &settings.title, WRITER);
         let mut all = Columns::default();
@@ -268,6 +273,16 @@ impl NtupleFormat {
         }
         found.into_iter().map(Arc::from).collect()
     }
+}
+
+/// Why ROOT opens no RNTuple, and no attribute set, of a name; `None` if it does.
+///
+/// Source: `EnsureValidNameForRNTuple` (ROOT 6.40).
+pub fn name_fault(name: &str) -> Option<String> {
+    let is_refused = |character: char| character.is_ascii_control() || " ./\\".contains(character);
+    let character = name.chars().find(|&character| is_refused(character))?;
+    let other = name.replace(is_refused, "_");
+    Some(format!("{name:?}: ROOT opens none with {character:?} in its name: {other:?} it takes"))
 }
 
 /// Has the file describe the classes of fields, as ROOT does it, and gives these the checksums of their descriptions.
@@ -409,7 +424,11 @@ impl TableFormat for NtupleFormat {
         }
         describe_classes(file, &mut schema)?;
         let behind = back_fill::behind(&columns.tables[extension.n_known..], &schema, extension.columns, n_known)?;
-        self.lists.extend(late::defer(&mut schema, n_known, extension.first_entry)?);
+        let is_filled = |column: usize| {
+            let of = columns.owners.get(column).and_then(|owner| owner.checked_sub(extension.n_known));
+            behind.iter().any(|one| Some(one.of) == of)
+        };
+        self.lists.extend(late::defer(&mut schema, n_known, extension.first_entry, is_filled)?);
         (self.schema, self.columns) = (schema, Arc::new(columns));
         self.settings.arrow_schema = extension.arrow_schema;
         if behind.is_empty() {

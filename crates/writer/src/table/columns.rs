@@ -73,6 +73,8 @@ impl Slice {
 #[derive(Debug)]
 pub(crate) struct StoredColumn {
     pub(crate) name: String,
+    /// The column whose values these are, to the left of the names of members: of a member that came up later, its record's.
+    pub(crate) root: String,
     pub(crate) data_type: DataType,
     /// Its numbers have at most so many bits of mantissa; `None`: all that they have.
     pub(crate) mantissa_bits: Option<u8>,
@@ -143,8 +145,8 @@ impl TableColumns {
         let mut offsets = SharedOffsets::of_columns(self.columns.len());
         let columns = self.columns.iter().zip(slice.columns());
         columns
-            .map(|(StoredColumn { name, data_type, mantissa_bits, check }, array)| {
-                let stored = store_beside(&mut offsets, name, array, data_type)
+            .map(|(StoredColumn { name, root, data_type, mantissa_bits, check }, array)| {
+                let stored = store_beside(&mut offsets, root, array, data_type)
                     .map_err(|error| error.with_entry(|entry| entry + first_entry))?;
                 if let Some(Err((entry, what))) = check.as_ref().map(|check| check.look_at(&stored)) {
                     let (column, entry) = (name.clone(), first_entry + entry as u64);
