@@ -337,6 +337,12 @@ def test_members_that_records_cannot_get_are_refused(tmp_path):
         (base, grown, ar.Layout("rntuple", types={"r": "Muon"}), r"\"r.b\" is of no record without a name"),
         (*lists, ar.Layout("rntuple", types={"r": "std::vector<Muon>"}), "is of no record without a name"),
         (lists[0], {"r": [[{"a": 1, "b": 1.5}]]}, quantized, "range lacks 0"),
+        (
+            {"r": [[{"a": 1, "s": [{"b": 1}]}]]},
+            {"r": [[{"a": 1, "s": [{"b": 1, "q": 1.5}]}]]},
+            quantized,
+            "range lacks 0",
+        ),
     ):
         with ar.create(tmp_path / "t.root") as file, file.tree("T", columns="vary", layout=layout) as table:
             table.append(pa.table(first))
