@@ -224,6 +224,8 @@ def told_of_tree(path: str, name: str = "t") -> dict[str, Any]:
         "branches": of(tree.GetListOfBranches()),
         "aliases": [str(one.GetName()) for one in aliases] if aliases else [],
         "index": [index.GetMajorName(), index.GetMinorName(), int(index.GetN())] if index else [],
-        "drawn": [float(tree.GetMinimum("jets.fE")), float(tree.GetMaximum("jets.fE"))],
+        "drawn": [float(tree.GetMinimum("jets.fE")), float(tree.GetMaximum("jets.fE"))]
+        if tree.GetBranch("jets")
+        else [],
         "friends": [str(one.GetName()) for one in tree.GetListOfFriends() or ()],
     }

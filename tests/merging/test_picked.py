@@ -51,6 +51,19 @@ def process_offsets_of(path, branch):
     return [int.from_bytes(data[at - 8 : at - 6], "big") for at in places]
 
 
+def test_notes_of_columns_that_are_left_out_are_told_and_not_kept(inputs, tmp_path):
+    kept = {"scaled": ["run", "block", "leaf", "split"], "": ["run", "split"]}
+    for alias, columns in kept.items():
+        out = tmp_path / "out.root"
+        made = ar.skim(paths_of(inputs), out, "t", columns, filter=CONDITION)
+        told = root.run(of_root.told_of_tree, tmp_path, "out.root")
+        assert (told["aliases"], bool(told["index"])) == (([alias], True) if alias else ([], False))
+        remarks = [remark for _, remark in made.remarks if "left out" in remark]
+        assert [remark.split(" was left out")[0] for remark in remarks] == (
+            [] if alias else ['alias "scaled"', "its index (TTreeIndex)"]
+        )
+
+
 def test_root_reads_the_objects_of_the_entries_that_were_selected(inputs, tmp_path):
     out = tmp_path / "out.root"
     made = ar.skim(paths_of(inputs), out, "t", filter=CONDITION)

@@ -467,3 +467,15 @@ def test_an_input_whose_values_may_be_missing_does_not_fit_one_of_which_none_are
         [4],
         None,
     ]
+
+
+def test_aliases_of_columns_that_are_left_out_are_told_and_not_kept(tmp_path):
+    aliases = {"twice": "2*x", "four": "2*twice + 1e5", "sum": "y+z", "of_y": "y*1.5"}
+    with ar.create(tmp_path / "in.root") as file, file.tree("t", aliases=aliases) as tree:
+        tree.append({name: np.arange(5.0) for name in "xyz"})
+    made = ar.skim(tmp_path / "in.root", tmp_path / "out.root", "t", ["y"])
+    assert ar.open(tmp_path / "out.root")["t"].aliases == {"of_y": "y*1.5"}
+    assert made.notes_left_out == [
+        ("t: note 'aliases'", f"{alias!r} is of {name!r}, which is left out")
+        for alias, name in (("twice", "x"), ("four", "twice"), ("sum", "z"))
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -51,8 +52,7 @@ def carried(tree: Tree, schema: pa.Schema, *, has_all_entries: bool, has_all_tre
 
 def _notes(tree: Tree, schema: pa.Schema) -> Iterator[tuple[str, Any, str | None]]:
     """Yield the notes that there are: the option of writing, its value, and why it cannot be; None if it can."""
-    if tree.aliases:
-        yield "aliases", tree.aliases, None
+    yield from _aliases(tree, schema)
     if info := tree.user_info:
         # Texts without a name are their own.
         yield "user_info", list(info) if all(name == text for name, text in info.items()) else info, None
@@ -70,6 +70,25 @@ def _notes(tree: Tree, schema: pa.Schema) -> Iterator[tuple[str, Any, str | None
             index,
             None if is_there else f"it is by {', '.join(index)}: not columns of integers here",
         )
+
+
+def _aliases(tree: Tree, schema: pa.Schema) -> Iterator[tuple[str, Any, str | None]]:
+    """Yield the aliases that stay, and those of columns, or of other aliases, that are not there."""
+    kept = dict(tree.aliases)
+    gone = {column.name for column in tree.columns} - set(schema.names) if kept else set()
+    while found := next(((alias, name) for alias in kept for name in _names_in(kept[alias]) & gone), None):
+        alias, name = found
+        del kept[alias]
+        gone.add(alias)
+        yield "aliases", alias, f"{alias!r} is of {name!r}, which is left out"
+    if kept:
+        yield "aliases", kept, None
+
+
+def _names_in(text: str) -> set[str]:
+    """Return the names in an expression of ROOT, each also as far as each of its points."""
+    words = [word.split(".") for word in re.findall(r"(?<![\w.])[^\W\d][\w.]*", text)]
+    return {".".join(word[:n]) for word in words for n in range(1, len(word) + 1)}
 
 
 def _friends(

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use ahash::{HashMap, HashMapExt};
+use ahash::{HashMap, HashMapExt, HashSet};
 use arrowroot::File;
 use arrowroot::format::Output as Bytes;
 use arrowroot::format::codec::Compressor;
@@ -293,6 +293,11 @@ impl Joined {
             self.notes.leave_friends_out();
         }
         self.has_new_clusters = true;
+    }
+
+    /// See [`Notes::leave_out_of`].
+    pub(crate) fn leave_out_of(&mut self, dropped: &HashSet<String>) {
+        self.notes.leave_out_of(dropped);
     }
 
     /// Appends a cluster of entries that were taken.

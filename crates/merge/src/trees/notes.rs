@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use ahash::HashSet;
 use arrowroot::format::tree::{Friend, RecordedIndex, TreeRecord, UserInfo};
 
 /// The `TNamed` in `fUserInfo` in which arrowroot records the types of the columns.
@@ -115,12 +116,45 @@ impl Notes {
         Ok(joined.left_out)
     }
 
+    /// Leaves out aliases and an index by branches of these names, which the output has not.
+    pub(crate) fn leave_out_of(&mut self, dropped: &HashSet<String>) {
+        let mut gone = dropped.clone();
+        let uses =
+            |text: &str, gone: &HashSet<String>| names_in(text).find(|name| gone.contains(*name)).map(str::to_owned);
+        let Joined { aliases, index, .. } = &mut self.joined;
+        let mut told = Vec::new();
+        // Aliases may be of others.
+        while let Some((at, name)) =
+            aliases.iter().enumerate().find_map(|(at, (_, text))| Some((at, uses(text, &gone)?)))
+        {
+            let (alias, _) = aliases.remove(at);
+            told.push(format!("alias {alias:?} was left out: it is of {name:?}, which is left out"));
+            gone.insert(alias);
+        }
+        if let Index::All(names) = index
+            && let Some(name) = names.iter().find_map(|text| uses(text, &gone))
+        {
+            told.push(format!("its index (TTreeIndex) was left out: it is of {name:?}, which is left out"));
+            *index = Index::None;
+            self.values.clear();
+        }
+        told.into_iter().for_each(|what| self.joined.leave_out(what));
+    }
+
     /// Leaves friends out, whose entries would be those of others.
     pub(crate) fn leave_friends_out(&mut self) {
         for Friend { alias, .. } in std::mem::take(&mut self.joined.friends) {
             self.joined.leave_out(format!("friend {alias:?} was left out: its entries are not those of the output"));
         }
     }
+}
+
+/// The names in an expression of ROOT, each also as far as each of its points.
+fn names_in(text: &str) -> impl Iterator<Item = &str> {
+    let of_name = |character: char| character.is_alphanumeric() || matches!(character, '_' | '.');
+    let words = text.split(move |character| !of_name(character));
+    let words = words.filter(|word| !word.starts_with(|first: char| first.is_ascii_digit()));
+    words.flat_map(|word| word.match_indices('.').map(|(at, _)| &word[..at]).chain([word]))
 }
 
 impl Joined {

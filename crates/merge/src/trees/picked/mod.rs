@@ -11,6 +11,7 @@ mod taking;
 use std::ops::Range;
 use std::sync::Arc;
 
+use ahash::HashSet;
 use arrowroot::format::codec::CompressionSetting;
 use arrowroot::{File, Physical, Table};
 
@@ -76,6 +77,8 @@ pub(crate) struct PickedTree {
     names: Names,
     title: String,
     joined: Joined,
+    /// Names of branches of the first input that it does not have.
+    dropped: HashSet<String>,
     /// Of each branch the entries that wait for a basket.
     waiting: Vec<Entries>,
     /// Entries of the cluster that has not ended.
@@ -102,6 +105,7 @@ impl PickedTree {
             names,
             title: table.title().to_owned(),
             joined: Joined::begin(&staged, false),
+            dropped: source.dropped.clone(),
             waiting,
             n_waiting: 0,
             cluster_entries: source.clusters.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(1),
@@ -246,7 +250,8 @@ impl PickedTree {
     pub(crate) fn finish(mut self, output: &Output, workers: &mut [Worker]) -> Result<Picked> {
         let (directory, tree) = (self.names.directory_in(output)?, self.names.name.clone());
         self.end_cluster(&TreePlace { file: &output.file, directory, add_to_pid: 0, tree: &tree }, workers)?;
-        let PickedTree { names, title, joined, packed, made, .. } = self;
+        let PickedTree { names, title, mut joined, dropped, packed, made, .. } = self;
+        joined.leave_out_of(&dropped);
         let merged = joined.finish(&output.file, directory, [&names.class_name, &names.name, &title])?;
         Ok(Picked { merged: Merged { path: names.path, class_name: names.class_name, ..merged }, packed, made })
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use ahash::HashSet;
 use arrow_schema::DataType as ArrowType;
 use arrowroot::format::Output as Bytes;
 use arrowroot::format::tree::{BasketLocation, Branch, BranchId, LeafKind, TreeRecord};
@@ -24,6 +25,8 @@ pub(crate) struct InputTree {
     pub(crate) to: Vec<usize>,
     /// True of branches whose entries may have pointers in them.
     pub(crate) have_pointers: Vec<bool>,
+    /// Names of branches that it does not have here.
+    pub(crate) dropped: HashSet<String>,
 }
 
 impl InputTree {
@@ -46,7 +49,7 @@ impl InputTree {
         }
         let wanted = paths.iter().map(|path| table.find(path).map(|id| BranchId(id.0)));
         let wanted = wanted.collect::<arrowroot::Result<Vec<_>>>()?;
-        let mut record = record.clone();
+        let (whole, mut record) = (record, record.clone());
         let ids = record.keep(&wanted);
         if is_of_columns(&record) {
             return Ok(Err(String::new()));
@@ -59,9 +62,14 @@ impl InputTree {
         });
         let have_pointers = have_pointers.collect::<arrowroot::Result<Vec<_>>>()?;
         let clusters = table.clusters()?;
+        // Members of objects have the names of others, but those of the kept ones are there.
+        let names = |record: &TreeRecord| -> HashSet<String> {
+            record.branches.iter().map(|branch| branch.name.trim_end_matches('.').to_owned()).collect()
+        };
+        let dropped = names(whole).difference(&names(&record)).cloned().collect();
         Ok(baskets_of(&record, object_data).map(|baskets| {
             let to = (0..record.branches.len()).collect();
-            InputTree { record, baskets, clusters, to, have_pointers }
+            InputTree { record, baskets, clusters, to, have_pointers, dropped }
         }))
     }
 
