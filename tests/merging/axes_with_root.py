@@ -61,6 +61,16 @@ def _of_edges(name: str) -> list[Any]:
     return made
 
 
+def _of_equal_edges(*numbers: int) -> list[Any]:
+    """Return histograms of the same bins: of one width, by edges, by edges that differ by a little."""
+    edges = [ROOT.std.vector("double")([0.0, 1.0 + little, 2.0, 3.0]) for little in (0.0, 1e-13)]
+    made = [ROOT.TH1D("h", "", 3, 0, 3), *(ROOT.TH1D("h", "", 3, one.data()) for one in edges)]
+    for number, one in enumerate(made):
+        for x in (0.5, 1.5, 1.5, 2.5, -1.0, 9.0)[number:]:
+            one.Fill(x)
+    return [made[number] for number in numbers]
+
+
 def _labelled(made: list[Any]) -> list[Any]:
     for one in made:
         for k in range(one.GetNbinsX()):
@@ -95,6 +105,8 @@ SUMS: dict[str, Callable[[], list[Any]]] = {
     "second of two": lambda: _filled("TH2F", *(((5, 0, 1), (n, -n, n)) for n in (4, 8, 6))),
     "both": lambda: _filled("TH2I", ((4, 0, 4), (2, 0, 2)), ((2, 4, 6), (4, 0, 4)), ((3, 0, 6), (6, -2, 4))),
     "edges": lambda: _of_edges("TH2D"),
+    **{f"equal edges {order}": lambda order=order: _of_equal_edges(*order)
+       for order in ((0, 1, 2), (1, 0, 2), (2, 1, 0))},
     "edges of a profile": lambda: _of_edges("TProfile2D"),
     "three": lambda: _filled("TH3F", *(((n, 0, n), (3, 0, 3), (2 * n, -n, n)) for n in (2, 4, 3))),
     "labels beside": lambda: _labelled(_filled("TH2D", *(((2, 0, 2), (n, 0, n)) for n in (3, 4, 3)))),

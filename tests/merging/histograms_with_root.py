@@ -75,13 +75,23 @@ def make() -> None:
         file.Close()
 
 
-def make_parameters(names: list[str], manner: str) -> None:
-    """Write files with a parameter of a directory that is merged in a manner."""
-    for number, name in enumerate(names):
-        file = ROOT.TFile(name, "RECREATE")
+def make_parameters() -> None:
+    """Write ``p0.root`` to ``p2.root`` with parameters of all types that are merged in all manners."""
+    for number in range(3):
+        file = ROOT.TFile(f"p{number}.root", "RECREATE")
         file.mkdir("d").cd()
-        ROOT.TParameter("int")("p", 3 + number, manner).Write()
+        for kind in ("int", "long", "Long64_t", "float", "double", "bool"):
+            value = number == 1 if kind == "bool" else (3, -2, 5)[number]
+            for name, manner in (("none", ""), *((f"manner{ord(one)}", one) for one in "+*mMfl")):
+                ROOT.TParameter(kind)(f"{name}{kind}", value, *manner).Write()
         file.Close()
+
+
+def parameters(path: str) -> dict[str, Any]:
+    """Return the value of each, and if it is the same in all inputs."""
+    file = ROOT.TFile(path)
+    every = [key.ReadObj() for key in file.Get("d").GetListOfKeys()]
+    return {str(one.GetName()): (one.GetVal(), bool(one.TestBit(one.kIsConst))) for one in every}
 
 
 def numbers(path: str) -> dict[str, Any]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-
 import numpy as np
 import pytest
 
 import arrowroot as ar
-from tests.command import run_here
 from tests.judge import root
 
 from . import histograms_with_root as made
@@ -146,23 +142,19 @@ def test_fills_in_the_buffer_of_a_later_input_are_not_lost(tmp_path):
         ar.merge(tmp_path / "out.root", paths)
 
 
-@pytest.mark.parametrize("manner", ["*", "M", "m"])
-def test_a_parameter_that_is_not_added_is_an_error_that_names_the_rule(tmp_path, manner):
-    names = ["p0.root", "p1.root"]
-    root.run(made.make_parameters, tmp_path, names, manner)
-    paths = [tmp_path / name for name in names]
-    lines = [["merge", tmp_path / "out.root", *paths], ["skim", *paths, tmp_path / "out.root"]]
-    for line in lines:
-        ended = run_here(*line)
-        assert ended.returncode == 3
-        (rule,) = re.findall(
-            r"multiplying, or is .*: the rules first, .* as (--rule 'd/p=first')", ended.stderr
-        )
-        ended = run_here(*line, *shlex.split(rule))
-        assert ended.returncode == 0
-        with ar.open(tmp_path / "out.root") as file:
-            assert file["d/p"]["fVal"] == 3
-        (tmp_path / "out.root").unlink()
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
+def test_parameters_are_joined_in_their_manner(tmp_path, order):
+    root.run(made.make_parameters, tmp_path)
+    names = [f"p{number}.root" for number in order]
+    ar.merge(tmp_path / "ours.root", [tmp_path / name for name in names])
+    ar.skim([tmp_path / name for name in names], tmp_path / "skimmed.root")
+    root.run(hadd, tmp_path, "theirs.root", names)
+    ours, skimmed, theirs = (
+        root.run(made.parameters, tmp_path, f"{name}.root") for name in ("ours", "skimmed", "theirs")
+    )
+    assert len(theirs) == 6 * 7
+    assert ours == theirs
+    assert skimmed == theirs
 
 
 def test_two_objects_of_one_path_are_an_error(tmp_path):

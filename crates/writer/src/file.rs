@@ -127,7 +127,8 @@ impl FileWriter {
         self.datime
     }
 
-    /// The directory of a path, its parts joined by slashes; the empty path is the root directory. What is missing is made.
+    /// The directory of a path, its parts joined by slashes; the empty path is the root directory. What is missing is made, with
+    /// its name as its title.
     ///
     /// # Errors
     /// [`Error::InvalidRequest`] if a part of the path names an object, or cannot be a name.
@@ -220,7 +221,7 @@ impl FileWriter {
     /// `write` writes the object, and calls nothing of this file. Returns the key.
     ///
     /// # Errors
-    /// [`Error::InvalidRequest`] if the name cannot be one, or is that of a directory; what `write` says; [`Error::Closed`].
+    /// [`Error::InvalidRequest`] if the name is that of a directory; what `write` says; [`Error::Closed`].
     ///
     /// # Source
     /// `TKey::TKey`, `TDirectoryFile::AppendKey` (ROOT 6.40).

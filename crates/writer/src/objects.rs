@@ -27,6 +27,7 @@ impl FileWriter {
         objects: &[Object],
     ) -> Result<Key> {
         let first = objects.first().ok_or_else(|| Error::InvalidRequest { what: format!("{name}: no object") })?;
+        self.check_key(directory, [&first.class, name, title])?;
         let used = RefCell::default();
         let key = self.write_object(directory, &first.class, name, title, setting, |output| {
             *used.borrow_mut() = encode(StreamerInfos::of_root(), objects, output)?;

@@ -16,6 +16,7 @@ from arrowroot._render import shown, without_secrets
 from arrowroot._saving.rules import checked_rules
 from arrowroot._sizes import parse_size
 from arrowroot._storage.config import StorageOptions
+from arrowroot._storage.url import is_glob
 from arrowroot._writing.location import path_of_root
 
 if TYPE_CHECKING:
@@ -122,7 +123,8 @@ def merge(
 ) -> MergeReport:
     """Merge ROOT files into one: trees one after another, their baskets copied as they are.
 
-    output: a path of this machine. It is there when it is whole, and an older file of its name is replaced then.
+    output: a path of this machine. It is there when it is whole, and an older file of its name is replaced then. With
+        one path of an input, not in a list, an older file is an error: it may have been meant as an input.
     inputs: paths, URLs and globs; "@files.txt" stands for the files that it names, one a line.
     columns: those of trees. "strict": all inputs have the same. "union": those of all; entries of inputs without one
         have zeros, empty texts and lists. "first": those of the first input, others are left out.
@@ -154,6 +156,7 @@ def merge(
         [('Events', 200), ('plots/h_met', None)]
     """
     refuse_swapped("merge", output, inputs)
+    _refuse_meant_as_inputs(output, inputs)
     if columns not in _COLUMNS:
         raise InvalidRequestError(
             f"merge: columns: expected 'strict', 'union' or 'first', got {shown(columns)}: to choose some write "
@@ -173,6 +176,19 @@ def merge(
     request = request_of(output, inputs, *settings)
     with Progress("merging", after_s=LONG_S) as progress:
         return merged(request, options, progress)
+
+
+def _refuse_meant_as_inputs(output: Location, inputs: Location | Iterable[Location]) -> None:
+    """Raise InvalidRequestError for one input and an output that is there: both may have been meant as inputs."""
+    if not isinstance(inputs, str | bytes | os.PathLike):
+        return
+    one = without_secrets(os.fsdecode(inputs))
+    if not one.startswith("@") and not is_glob(one) and os.path.exists(path_of_root(output)):  # noqa: PTH110 - text
+        there = os.fsdecode(output)
+        raise InvalidRequestError(
+            f"merge: {shown(there)} is there, and a copy of {shown(one)} would replace it: to put both together write "
+            f'ar.merge("all.root", [{there!r}, {one!r}]), to replace it ar.merge({there!r}, [{one!r}])'
+        )
 
 
 class Request(NamedTuple):

@@ -9,6 +9,7 @@ use arrowroot_file::format_error;
 use super::categories::{self, AXES, Width};
 use super::classes::is_poly;
 use super::layout::{Group, Layout, MemberSpan, Number, Role};
+use super::numbers::{add_numbers, add_weights, as_f64, is_negative, join_numbers, numbers};
 use super::references::references;
 use super::room;
 use super::worker::Worker;
@@ -67,7 +68,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    pub(crate) fn of(input: &File, key: &FileKey, object: Vec<u8>, worker: &mut Worker) -> Result<Sum> {
+    pub(crate) fn of(input: &File, key: &FileKey, mut object: Vec<u8>, worker: &mut Worker) -> Result<Sum> {
         let infos = input.streamer_infos()?;
         let (key, path) = (&key.key, key.path());
         let layout = worker.layouts.of(&key.class_name, &object, key.key_bytes.into(), infos);
@@ -75,6 +76,12 @@ impl Sum {
             let error = error.placed(key.object_place()).remedied(|| remedy(&path));
             format_error(input.source().as_ref(), &path, error)
         })?;
+        // ROOT would make the bins of a sum anew of the fills of one input.
+        for &at in &layout.copied_fills {
+            if let Some(n_fills) = object.get_mut(at..at + 8) {
+                n_fills.fill(0);
+            }
+        }
         Ok(Sum { key: key.clone(), object, layout, widest: [None; 3] })
     }
 
@@ -85,6 +92,12 @@ impl Sum {
     /// The bytes of a span.
     pub(super) fn bytes(&self, path: &str) -> Option<&[u8]> {
         self.object.get(self.span(path)?.range.clone())
+    }
+
+    /// Where the array of a member begins, which is its length.
+    pub(super) fn array_at(&self, path: &str) -> Option<usize> {
+        let empty = || self.layout.empty.iter().find(|(known, _)| known == path).map(|(_, at)| *at);
+        self.span(path).map(|span| span.range.start).or_else(empty)?.checked_sub(4)
     }
 
     /// An object of the same key with other bytes; `None` if they are not understood.
@@ -144,6 +157,9 @@ impl Sum {
             let found = other.bytes(&span.path);
             let own = &self.object[span.range.clone()];
             match span.role {
+                Role::Joined(..) if found.is_none_or(|found| found.len() != own.len()) => {
+                    return Err(differs(&span.path));
+                }
                 Role::Same if found.is_some_and(|found| found != own) && !self.has_same_labels(other, &span.path) => {
                     if !span.path.ends_with(N_CELLS) {
                         return Err(differs(&span.path));
@@ -390,11 +406,6 @@ fn has_bins_in_range((object, layout, group): Histogram<'_>) -> Option<bool> {
     }))
 }
 
-/// The numbers of some bytes.
-fn numbers(number: Number, bytes: &[u8]) -> impl Iterator<Item = f64> {
-    bytes.chunks_exact(number.n_bytes()).map(move |bytes| as_f64(number, bytes))
-}
-
 /// A number of an object; 0 if it has none.
 fn number(object: &[u8], layout: &Layout, index: Option<usize>) -> f64 {
     let bytes = index.and_then(|index| object.get(layout.spans.get(index)?.range.clone())?.first_chunk::<8>());
@@ -492,6 +503,7 @@ fn add_span(span: &MemberSpan, of_bins: bool, own: &mut [u8], other: &[u8]) {
     match span.role {
         Role::Add(_) if of_bins && is_statistic(&span.path) => own.fill(0),
         Role::Add(number) => add_numbers(number, own, other),
+        Role::Joined(number, manner) => join_numbers(number, manner, own, other),
         Role::Marked => match (is_negative(own), is_negative(other)) {
             (_, true) => {}
             (true, false) => own.copy_from_slice(other),
@@ -499,54 +511,4 @@ fn add_span(span: &MemberSpan, of_bins: bool, own: &mut [u8], other: &[u8]) {
         },
         _ => add_weights(own, other),
     }
-}
-
-/// True for a number below 0, as it is stored.
-fn is_negative(number: &[u8]) -> bool {
-    number.first().is_some_and(|byte| byte >> 7 == 1)
-}
-
-/// Adds the inverses of two weights. Source: `TEfficiency::operator+=` (ROOT 6.40).
-fn add_weights(own: &mut [u8], other: &[u8]) {
-    if let (Some(own), Some(other)) = (own.first_chunk_mut::<8>(), other.first_chunk::<8>()) {
-        let (one, two) = (f64::from_be_bytes(*own), f64::from_be_bytes(*other));
-        *own = (one * two / (one + two)).to_be_bytes();
-    }
-}
-
-/// Adds numbers, which are big-endian in a file; integers stop at their limits, as ROOT's bins do.
-pub(super) fn add_numbers(number: Number, own: &mut [u8], other: &[u8]) {
-    macro_rules! add {
-        ($type:ty, $n_bytes:literal, $add:expr) => {
-            for (own, other) in own.as_chunks_mut::<$n_bytes>().0.iter_mut().zip(other.as_chunks::<$n_bytes>().0) {
-                *own = $add(<$type>::from_be_bytes(*own), <$type>::from_be_bytes(*other)).to_be_bytes();
-            }
-        };
-    }
-    match number {
-        Number::Bool => add!(u8, 1, |a: u8, b: u8| u8::from(a | b != 0)),
-        Number::Int8 => add!(i8, 1, i8::saturating_add),
-        Number::Int16 => add!(i16, 2, i16::saturating_add),
-        Number::Int32 => add!(i32, 4, i32::saturating_add),
-        Number::Int64 => add!(i64, 8, i64::saturating_add),
-        Number::Float32 => add!(f32, 4, |a: f32, b: f32| a + b),
-        Number::Float64 => add!(f64, 8, |a: f64, b: f64| a + b),
-    }
-}
-
-/// A number of a bin.
-#[expect(clippy::cast_precision_loss, reason = "as ROOT does: GetBinContent is a double")]
-pub(super) fn as_f64(number: Number, bin: &[u8]) -> f64 {
-    let read = || {
-        Some(match number {
-            Number::Bool => f64::from(u8::from(*bin.first()? != 0)),
-            Number::Int8 => f64::from(i8::from_be_bytes(*bin.first_chunk()?)),
-            Number::Int16 => f64::from(i16::from_be_bytes(*bin.first_chunk()?)),
-            Number::Int32 => f64::from(i32::from_be_bytes(*bin.first_chunk()?)),
-            Number::Int64 => i64::from_be_bytes(*bin.first_chunk()?) as f64,
-            Number::Float32 => f64::from(f32::from_be_bytes(*bin.first_chunk()?)),
-            Number::Float64 => f64::from_be_bytes(*bin.first_chunk()?),
-        })
-    };
-    read().unwrap_or_default()
 }

@@ -7,9 +7,10 @@ use ahash::{HashMap, HashSet};
 use arrowroot::format::streamer::{ObjectSlot, ObjectSlots, object_base};
 use arrowroot::format::{Cursor, Output, Result};
 
-use super::add::{Sum, add_numbers};
+use super::add::Sum;
 use super::classes::{is_histogram, n_axes};
 use super::layout::Role;
+use super::numbers::add_numbers;
 use super::walk::EMPTY_LIST_BYTES;
 
 /// The axes of a histogram, by their members.
@@ -399,7 +400,7 @@ impl<'a> Bins<'a> {
         labels: &[Vec<u8>],
         moved: impl Fn(&[usize; 3]) -> [usize; 3],
     ) -> Option<Vec<u8>> {
-        let mut replaced = Vec::new();
+        let (mut replaced, mut edges) = (Vec::new(), Vec::new());
         let mut replace = |path: String, bytes: Vec<u8>| {
             replaced.extend(self.sum.span(&path).map(|span| (span.range.clone(), bytes)));
         };
@@ -414,7 +415,13 @@ impl<'a> Bins<'a> {
             replace(format!("{name}.fXmax"), axis.max.to_be_bytes().into());
             replace(format!("{name}.fBits2"), axis.bits.to_be_bytes().into());
             replace(format!("{name}.fLabels"), labels.clone());
+            if axis.edges != own.edges {
+                let start = self.sum.array_at(&format!("{name}.fXbins"))?;
+                let n_edges = u32::try_from(axis.edges.len() / 8).ok()?.to_be_bytes();
+                edges.push((start..start + 4 + own.edges.len(), [&n_edges, &*axis.edges].concat()));
+            }
         }
+        replaced.append(&mut edges);
         for at in shown_whole {
             let bits = u32::from_be_bytes(*self.sum.object.get(at..)?.first_chunk()?) & !IN_PART;
             replaced.push((at..at + 4, bits.to_be_bytes().into()));
@@ -465,10 +472,10 @@ impl Axis {
     fn joined(&self, other: &Axis) -> Option<Axis> {
         let (narrow, wide) = if self.width() < other.width() { (self, other) } else { (other, self) };
         let is_close = |one: f64, two: f64| (one - two).abs() < SAME_WIDTH * self.width();
-        if self.edges == other.edges
-            && self.n_bins == other.n_bins
+        if self.n_bins == other.n_bins
             && is_close(self.min, other.min)
             && is_close(self.max, other.max)
+            && (1..self.n_bins).all(|bin| is_close(self.end(bin), other.end(bin)))
         {
             return Some(self.clone());
         }
@@ -484,6 +491,12 @@ impl Axis {
         let (min, max) = (end_of(wide.min, narrow.min, -below * others), end_of(wide.max, narrow.max, above * others));
         let n_bins = wide.n_bins.saturating_add(whole(below)).saturating_add(whole(above));
         Some(Axis { n_bins, min, max, ..self.clone() })
+    }
+
+    /// Where a bin ends.
+    fn end(&self, bin: usize) -> f64 {
+        let edge = self.edges.as_chunks::<8>().0.get(bin).map(|edge| f64::from_be_bytes(*edge));
+        edge.unwrap_or_else(|| self.min + count_as_f64(bin) * self.width())
     }
 
     /// The middle of a bin.
@@ -507,8 +520,8 @@ impl Axis {
 
     /// The bin of another axis that one of this lies in.
     fn found_on(&self, other: &Axis, bin: usize) -> usize {
-        let is_same = self.n_bins == other.n_bins && self.edges == other.edges && !other.edges.is_empty();
-        if is_same { bin } else { other.bin_at(self.centre(bin)) }
+        let has_same_bins = !(self.edges.is_empty() && other.edges.is_empty());
+        if has_same_bins { bin } else { other.bin_at(self.centre(bin)) }
     }
 }
 

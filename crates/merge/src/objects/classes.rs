@@ -1,5 +1,7 @@
 //! Which classes are merged by their numbers.
 
+use arrowroot::format::streamer::StreamerInfos;
+
 use super::layout::Number;
 
 /// True if objects of a class are graphs, whose points can be found.
@@ -53,18 +55,41 @@ pub(crate) fn is_sparse(class: &str) -> bool {
     array.is_some_and(|array| array_of(array).is_some())
 }
 
-/// True if ROOT merges objects of a class, which are not merged here: the first of them alone would be part of the data.
-pub(crate) fn is_refused(class: &str) -> bool {
-    matches!(
-        class,
-        "TGraphMultiErrors"
-            | "TGraph2D"
-            | "TGraph2DErrors"
-            | "TGraph2DAsymmErrors"
-            | "TMultiGraph"
-            | "TProfile2Poly"
-            | "TH1K"
-    ) || ["THn<", "THnT<", "THnSparseT<"].iter().any(|begin| class.starts_with(begin))
+/// Classes whose objects ROOT merges, and those of classes that derive from them: part of the data is in each. Shapes to draw
+/// (`TPolyLine`, `TPolyMarker`), which it merges, too, are not among them. Source: `TClass::GetMerge` (ROOT 6.40).
+const MERGED_BY_ROOT: [&str; 19] = [
+    "TH1",
+    "TH1K",
+    "THnBase",
+    "THStack",
+    "TEfficiency",
+    "TGraph",
+    "TGraph2D",
+    "TMultiGraph",
+    "TEventList",
+    "TEntryList",
+    "TStatistic",
+    "TLinearFitter",
+    "TList",
+    "TObjArray",
+    "TClonesArray",
+    "TOrdCollection",
+    "TSortedList",
+    "TBtree",
+    "TRefArray",
+];
+/// A region to select in: points of several are no region.
+const REGION: &str = "TCutG";
+
+/// True if ROOT merges objects of a class: of one that is not merged here the first alone would be part of the data. `infos`: of
+/// its file.
+pub(crate) fn is_merged_by_root(class: &str, infos: &StreamerInfos) -> bool {
+    let is_one = |class: &str| MERGED_BY_ROOT.contains(&class) || class.starts_with("TParameter<");
+    let root = StreamerInfos::of_root();
+    class != REGION
+        && (is_one(class)
+            || infos.bases_of(class).into_iter().chain(root.bases_of(class)).any(is_one)
+            || ["THn<", "THnT<", "THnSparseT<"].iter().any(|begin| class.starts_with(begin)))
 }
 
 /// The numbers of an array of ROOT.

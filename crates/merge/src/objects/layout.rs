@@ -29,12 +29,49 @@ pub(crate) enum Role {
     Keep,
     /// Numbers that are added.
     Add(Number),
+    /// The value of a parameter that says how values become one.
+    Joined(Number, Manner),
     /// A sum that is below 0 where none is counted: then it adds nothing (`THnBase::fTsumw2`).
     Marked,
     /// A weight: the inverses are added.
     Weight,
     /// The points of a graph.
     Points,
+}
+
+/// The way in which values of a parameter become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    Multiply,
+    Largest,
+    Smallest,
+    First,
+    Last,
+}
+
+impl Manner {
+    /// That of the bits of a `TParameter`, if it is another than a sum.
+    ///
+    /// Source: `TParameter::Merge` (ROOT 6.40). Of bools the largest is what any of them is, the smallest what all are.
+    pub(crate) fn of_bits(bits: u32, number: Number) -> Option<Manner> {
+        // The first of these that is set holds.
+        const OF_NUMBERS: [(u32, Manner); 5] = [
+            (16, Manner::Multiply),
+            (17, Manner::Largest),
+            (18, Manner::Smallest),
+            (20, Manner::Last),
+            (19, Manner::First),
+        ];
+        const OF_BOOLS: [(u32, Manner); 5] = [
+            (16, Manner::Smallest),
+            (18, Manner::Smallest),
+            (20, Manner::Last),
+            (17, Manner::Largest),
+            (19, Manner::First),
+        ];
+        let manners = if number == Number::Bool { OF_BOOLS } else { OF_NUMBERS };
+        manners.into_iter().find(|(bit, _)| bits & (1 << bit) != 0).map(|(_, manner)| manner)
+    }
 }
 
 /// A type of numbers.
@@ -98,6 +135,8 @@ pub(crate) struct Layout {
     /// Path and class of each object whose numbers are added, or their bins.
     pub(crate) members: Vec<(String, String)>,
     pub(crate) pointers: Vec<Pointer>,
+    /// Where histograms have the number of fills in their buffer, below 0 as the bins have them, too (`TH1::BufferEmpty`).
+    pub(crate) copied_fills: Vec<usize>,
     /// Where the numbers of [`Role::Marked`] are.
     marked: Vec<usize>,
     /// The spans with a path, in the order of their paths.

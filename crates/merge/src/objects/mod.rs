@@ -5,6 +5,7 @@ mod categories;
 mod classes;
 mod graph;
 mod layout;
+mod numbers;
 mod references;
 mod room;
 mod sparse;
@@ -18,7 +19,7 @@ use arrowroot::{File, FileKey};
 use crate::error::Result;
 use crate::merging::{Merged, Merging, Names, Origin, Output};
 use crate::rules::Rule;
-use classes::{is_added, is_graph, is_list, is_refused, is_sparse};
+use classes::{is_added, is_graph, is_list, is_merged_by_root, is_sparse};
 use layout::Layouts;
 use worker::Worker;
 
@@ -34,7 +35,7 @@ pub(crate) fn begin(input: &File, key: &FileKey, rule: Option<Rule>, repacks: bo
             input,
             format!("a {class}: {} is not known of it; rules are first, unique, all, drop", rule.name()),
         )),
-        None if is_refused(class) => {
+        None if is_merged_by_root(class, input.streamer_infos()?) => {
             Err(names.unsupported(input, format!("a {class} is not merged yet: the rules first, all or drop take it")))
         }
         _ => {

@@ -7,9 +7,10 @@ use arrowroot::format::streamer::{ObjectSlot, ObjectSlots, object_base};
 use arrowroot::format::{Cursor, Error as FormatError, Output as Bytes, Result as FormatResult};
 use arrowroot::{File, FileKey};
 
-use super::add::{Sum, add_numbers, as_f64};
+use super::add::Sum;
 use super::classes::array_of;
 use super::layout::Number;
+use super::numbers::{add_numbers, as_f64};
 use super::worker::Worker;
 use crate::error::Result;
 use crate::merging::{Merged, Merging, Names, Origin, Output};

@@ -11,17 +11,15 @@ use arrowroot::format::streamer::{
 use arrowroot::format::{Cursor, Error, Result};
 
 use super::classes::{
-    array_of, basic, is_added, is_graph, is_histogram, is_list, is_poly, is_refused, is_same, is_sum, vector_of,
+    array_of, basic, is_added, is_histogram, is_list, is_merged_by_root, is_poly, is_same, is_sum, vector_of,
 };
-use super::layout::{Group, Layout, MemberSpan, Number, Role};
+use super::layout::{Group, Layout, Manner, MemberSpan, Number, Role};
 use super::references::{Pointee, Pointer};
 
 /// Classes are in each other at most so deep.
 const MAX_DEPTH: usize = 16;
 /// `TH1::kIsAverage`: the bins of those are averaged.
 const IS_AVERAGE: u32 = 1 << 18;
-/// `TParameter::kMultiply` to `kLast`: those are merged in other ways.
-const OTHER_THAN_SUMS: u32 = 0b11111 << 16;
 /// A `TList` with nothing in it behind a pointer takes so many bytes, with its class and an empty name.
 pub(super) const EMPTY_LIST_BYTES: usize = 35;
 /// The versions of lists from which on they have a name.
@@ -36,7 +34,8 @@ pub(crate) fn walked(class: &str, object: &[u8], key_bytes: usize, infos: &Strea
     let mut layout = Layout::default();
     layout.groups.push(Group::default());
     let slots = ObjectSlots::new(key_bytes);
-    let mut walk = Walk { cursor: Cursor::new(object), slots, infos, layout, counter: 0, group: 0, is_shape: false };
+    let cursor = Cursor::new(object);
+    let mut walk = Walk { cursor, slots, infos, layout, counter: 0, group: 0, own_bits: 0, is_shape: false };
     walk.whole(class, "", 0)?;
     let end = walk.cursor.position();
     walk.push(end..object.len(), Role::Keep, "");
@@ -52,6 +51,8 @@ struct Walk<'a> {
     counter: usize,
     /// The group that sums are added to.
     group: usize,
+    /// Those of the last `TObject`.
+    own_bits: u32,
     /// The polygon of a bin is walked, whose points are the same in all.
     is_shape: bool,
 }
@@ -70,7 +71,7 @@ impl<'a> Walk<'a> {
                 last.range.end = range.end;
             }
             _ => {
-                if let Role::Add(_) | Role::Marked | Role::Weight = role {
+                if let Role::Add(_) | Role::Joined(..) | Role::Marked | Role::Weight = role {
                     self.layout.groups[self.group].sums.push(self.layout.spans.len());
                 }
                 self.layout.spans.push(MemberSpan { range, role, path: path.to_owned() });
@@ -188,7 +189,7 @@ impl<'a> Walk<'a> {
         if self.is_shape {
             return Err(Error::unsupported(start, format!("a bin whose polygon is a {class}")));
         }
-        if is_refused(&class) || is_poly(&class) || is_graph(&class) || self.infos.is_tree(&class) {
+        if is_merged_by_root(&class, self.infos) || self.infos.is_tree(&class) {
             return Err(Error::unsupported(start, format!("a {class} in a list")));
         }
         self.take(end - self.cursor.position(), Role::Keep, path)
@@ -200,12 +201,7 @@ impl<'a> Walk<'a> {
         let bits = object_base(&mut self.cursor)?;
         // Behind a version without a byte count, and an identifier.
         self.layout.bits.push(start + 6);
-        if class.starts_with("TParameter<") && bits & OTHER_THAN_SUMS != 0 {
-            return Err(Error::unsupported(
-                start,
-                "a parameter that is merged by multiplying, or is the smallest or largest",
-            ));
-        }
+        self.own_bits = bits;
         if self.group > 0 && !path.ends_with("axis") && class == "TNamed" && bits & IS_AVERAGE != 0 {
             return Err(Error::unsupported(start, "a histogram of averages (TH1::kIsAverage)"));
         }
@@ -283,7 +279,11 @@ impl<'a> Walk<'a> {
             Some(_) if self.is_shape && name == "fNpoints" => Role::Same,
             Some(_) if class == "TEfficiency" && name == "fWeight" => Role::Weight,
             Some(Number::Float64) if class == "THnBase" && name == "fTsumw2" => Role::Marked,
-            Some(number) if is_sum(class, name) => Role::Add(number),
+            Some(number) if is_sum(class, name) => {
+                let manner = Some(self.own_bits).filter(|_| class.starts_with("TParameter<"));
+                let manner = manner.and_then(|bits| Manner::of_bits(bits, number));
+                manner.map_or(Role::Add(number), |manner| Role::Joined(number, manner))
+            }
             _ if is_same(class, name) => Role::Same,
             _ => Role::Keep,
         };
@@ -316,7 +316,10 @@ impl<'a> Walk<'a> {
         self.push(start..start + 1, Role::Structure, "");
         let is_buffer = name == "fBuffer";
         if is_there && is_buffer {
-            if self.cursor.clone().f64()? != 0.0 {
+            let n_fills = self.cursor.clone().f64()?;
+            if n_fills < 0.0 {
+                self.layout.copied_fills.push(start + 1);
+            } else if n_fills != 0.0 {
                 return Err(Error::unsupported(start, "fills that are in no bin yet (TH1::BufferEmpty)"));
             }
             self.layout.lengths.push(start + 1..start + 9);

@@ -176,7 +176,11 @@ fn check_same_leaf((input, leaf): (&TreeRecord, &Leaf), (output, known): (&TreeR
         (leaf.class.clone(), leaf.title.clone(), leaf.kind.clone(), leaf.is_unsigned, n_values)
     };
     if type_of(leaf) != type_of(known) {
-        return Err(format!("{} {:?}, in the inputs before {} {:?}", leaf.class, leaf.title, known.class, known.title));
+        let told = |leaf: &Leaf| {
+            let unsigned = if leaf.is_unsigned { "an unsigned " } else { "" };
+            format!("{unsigned}{} {:?}", leaf.class, leaf.title)
+        };
+        return Err(format!("{}, in the inputs before {}", told(leaf), told(known)));
     }
     let counter = |record: &TreeRecord, leaf: &Leaf| leaf.counter.map(|counter| record.leaf(counter).name.clone());
     if counter(input, leaf) != counter(output, known) {

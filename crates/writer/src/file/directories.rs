@@ -104,6 +104,7 @@ impl Directories {
         record: Record,
         uuid: Uuid,
     ) -> Result<(DirectoryId, Vec<u8>)> {
+        check_name(name)?;
         let held = &self.directories[parent.0];
         if held.indices.contains_key(name) || held.promised.contains(name) {
             return Err(Error::name(name, "is the name of an object there, and cannot be that of a directory"));
@@ -132,9 +133,14 @@ impl Directories {
         Ok((id, output.into_bytes()))
     }
 
-    /// Checks that an object may have this name.
+    /// Checks that an object may be given this name.
     pub(super) fn check(&self, directory: DirectoryId, name: &str) -> Result<()> {
         check_name(name)?;
+        self.check_place(directory, name)
+    }
+
+    /// Checks that no directory has this name. Objects of other files keep names that nobody may give here.
+    fn check_place(&self, directory: DirectoryId, name: &str) -> Result<()> {
         if self.directories[directory.0].by_name.contains_key(name) {
             return Err(Error::name(name, "is the name of a directory there, and cannot be that of an object"));
         }
@@ -150,7 +156,7 @@ impl Directories {
 
     /// Gives a key its cycle and its place in a directory, and lists it.
     pub(super) fn list(&mut self, directory: DirectoryId, mut key: Key, seek_key: u64) -> Result<Key> {
-        self.check(directory, &key.name)?;
+        self.check_place(directory, &key.name)?;
         let held = &mut self.directories[directory.0];
         (key.head.seek_key, key.head.seek_dir) = (seek_key, held.fields.seek_dir);
         let cycles = held.cycles(&key.name);
