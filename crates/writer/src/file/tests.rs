@@ -98,7 +98,7 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
-fn names_that_readers_take_for_others_are_refused_and_the_file_goes_on() {
+fn names_that_readers_take_for_others_cannot_be_given_and_the_file_goes_on() {
     let (place, file) = create(settings());
     write_text(&file, ROOT_DIRECTORY, "text", "").unwrap();
     file.directory("directory").unwrap();
@@ -110,13 +110,25 @@ fn names_that_readers_take_for_others_are_refused_and_the_file_goes_on() {
         ("directory", "directory"),
         (&"n".repeat(40_000), "32767"),
     ] {
-        let error = write_text(&file, ROOT_DIRECTORY, name, "").unwrap_err().to_string();
+        let error = file.check_key(ROOT_DIRECTORY, ["TObjString", name, ""]).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
+    assert!(write_text(&file, ROOT_DIRECTORY, "directory", "").unwrap_err().to_string().contains("directory"));
     assert!(file.directory("text").unwrap_err().to_string().contains("object"));
     assert!(file.directory("a;1/b").is_err());
     file.close().unwrap();
     assert_eq!(paths(&place.bytes().unwrap()), ["text;1", "directory;1"]);
+}
+
+#[test]
+fn directories_have_the_title_that_they_were_made_with() {
+    let (place, file) = create(settings());
+    file.directory_with_title("outer/inner", Some("of mine")).unwrap();
+    file.directory_with_title("outer", Some("too late")).unwrap();
+    file.close().unwrap();
+    let file = read(&place.bytes().unwrap());
+    let titles: Vec<String> = file.keys().unwrap().iter().map(|entry| entry.key.title.clone()).collect();
+    assert_eq!(titles, ["outer", "of mine"]);
 }
 
 #[test]
