@@ -80,9 +80,15 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Written]:
         types = {path: text for path, text in drawn.types.items() if path in last}
         layout = ar.Layout("rntuple", types=types, **drawn.layout)
         late, whole = directory / f"{seed}.root", directory / f"{seed}.whole.root"
-        with ar.create(late) as file, file.tree("t", layout=layout, columns="vary") as table:
-            for part in parts:
-                table.append(part)
+        try:
+            with ar.create(late) as file, file.tree("t", layout=layout, columns="vary") as table:
+                for part in parts:
+                    table.append(part)
+        except ar.InvalidRequestError as error:
+            # The first entries say what may be missing.
+            if "nulls are not stored" not in str(error):
+                raise
+            continue
         with ar.open(late) as file:
             read = file["t"].to_arrow()
         ar.write(f"{whole}:t", read, layout=layout)
@@ -101,6 +107,8 @@ def paths_of(schema: pa.Schema) -> list[str]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_was_given_comes_back(written, seed):
+    if seed not in written:
+        pytest.skip("values are missing that none of the first entries is")
     drawn, parts, _, _, read = written[seed]
     read.validate(full=True)
     first = 0
