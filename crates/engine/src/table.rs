@@ -79,6 +79,9 @@ pub trait Table: Send + Sync {
 
     /// The C++ types of columns and groups by path, as writing would be asked for them: also of what is inside of columns whose
     /// values have another form than theirs.
+    ///
+    /// # Errors
+    /// As [`describe`](Table::describe).
     fn asked_types(&self) -> Result<Vec<(String, String)>> {
         let of_column = |id| Ok((self.place(id).path.to_owned(), self.describe(id)?.asked_type));
         self.columns().into_iter().map(of_column).collect()
