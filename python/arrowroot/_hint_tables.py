@@ -403,7 +403,7 @@ BY_POSITION = {
 TO_SELECT = f"{_FILTER}  # all but columns by name"
 #: The arguments of calls that do not read.
 ARGUMENTS = {
-    **dict.fromkeys(("create", "write", "tree", "Layout"), TO_WRITE),
+    **dict.fromkeys(("create", "update", "write", "tree", "Layout"), TO_WRITE),
     "keys": TO_LIST,
     "Hist": TO_FILL,
     "merge": TO_MERGE,

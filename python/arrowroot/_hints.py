@@ -122,7 +122,7 @@ def _line_for(call: str, name: str, given: Mapping[str, Any], known: Sequence[st
         name, given = "overwrite", {"overwrite": given[name]}
     if call == "create" and name == "overwrite":
         return NEW
-    if call == "create" and name in ("mode", "append", "update"):
+    if call in ("create", "update") and name in ("mode", "append", "update", "keep"):
         return ADD
     table = ARGUMENTS.get(call, TO_READ)
     lines = lines_of(table, name)

@@ -160,20 +160,25 @@ def test_a_skim_is_repeated_with_the_trees_that_go_along():
     assert ar.open("skim.root")["Good"].num_entries == 2
 
 
-def test_a_file_that_was_not_closed_stays():
-    cut = Path("w.root").read_bytes()[:-200]
+@pytest.mark.parametrize("n_lost", [200, 3000], ids=["without its key list", "without a table"])
+def test_a_file_that_was_not_closed_stays(n_lost):
+    cut = Path("w.root").read_bytes()[:-n_lost]
     Path("cut.root").write_bytes(cut)
-    with pytest.raises(ar.CorruptFileError, match=r"cut\.root: .* cannot be kept: .* remove it first"):
-        ar.write("cut.root:t2", DATA)
+    for write in (lambda: ar.write("cut.root:t2", DATA), lambda: ar.update("cut.root")):
+        with pytest.raises(ar.CorruptFileError, match=r"cut\.root: "):
+            write()
     assert Path("cut.root").read_bytes() == cut
     assert not Path("cut.root.part").exists()
 
 
-def test_a_file_that_was_not_closed_is_replaced_if_it_has_that_table_alone():
-    ar.write("cut.root:a/t", {"other": [1]})
-    Path("cut.root").write_bytes(Path("cut.root").read_bytes()[:-200])
-    ar.write("cut.root:a/t", DATA)
-    assert ar.open("cut.root")["a/t"].column_names == ["x"]
+@pytest.mark.parametrize("byte", [5, 9, 31])
+def test_a_file_of_root_whose_header_is_damaged_stays(byte):
+    damaged = bytearray(Path("w.root").read_bytes())
+    damaged[byte] ^= 0x40
+    Path("w.root").write_bytes(damaged)
+    with pytest.raises(ar.CorruptFileError, match=r"w\.root"):
+        ar.write("w.root:t2", DATA)
+    assert Path("w.root").read_bytes() == damaged
 
 
 @pytest.mark.parametrize("content", [b"", b"no file of ROOT's"])

@@ -104,7 +104,7 @@ def test_a_name_that_is_not_there_or_taken_is_told(old):
     with ar.update("old.root") as new:
         with pytest.raises(ar.NoSuchKeyError, match=r"old\.root:deep/hh: .*did you mean 'deep/h'"):
             del new["deep/hh"]
-        with pytest.raises(ar.InvalidRequestError, match=r"a directory .* has this name: del new\['deep'\]"):
+        with pytest.raises(ar.InvalidRequestError, match=r"a directory .* has this name.* del new\['deep'\]"):
             new["deep"] = HISTOGRAM
         for taken in (lambda: new.directory("t"), lambda: new.__setitem__("t/h", HISTOGRAM)):
             with pytest.raises(ar.InvalidRequestError, match=r"an object .* has this name.*del new\['t'\]"):
@@ -137,9 +137,34 @@ def test_a_file_that_another_program_changes_meanwhile_is_not_overwritten(change
     new["u"] = DATA
     change()
     changed = {name: content for name, content in there().items() if name == "old.root"}
-    with pytest.raises(ar.StorageError, match=r"another program has changed or removed it.*update it again"):
+    with pytest.raises(ar.StorageError, match=r"another program has written.*update it again"):
         new.close()
     assert there() == changed
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no file of ROOT's"])
+@pytest.mark.parametrize("begin", [lambda: ar.update("old.root"), None], ids=["update", "write"])
+def test_a_file_that_appears_meanwhile_is_not_overwritten(content, begin):
+    if content is not None:
+        Path("old.root").write_bytes(content)
+    ar.write("theirs.root:t", DATA)
+
+    def batches():
+        Path("theirs.root").replace("old.root")
+        yield DATA
+
+    def write():
+        if begin is None:
+            ar.write("old.root:u", batches())
+            return
+        with ar.update("old.root") as new:
+            new["u"] = next(batches())
+
+    if begin is not None and content:
+        return  # it is no file to update
+    with pytest.raises(ar.StorageError, match="another program has written"):
+        write()
+    assert ar.open("old.root").keys() == {"t"}
 
 
 def test_two_do_not_update_a_file_at_a_time():
@@ -183,6 +208,34 @@ def test_what_is_no_file_of_root_is_not_updated():
     assert there().keys() == {"data.root"}
 
 
+def test_names_that_are_no_text_are_not_kept_as_others():
+    with ar.create("old.root") as new:
+        new["hé"] = HISTOGRAM
+    before = Path("old.root").read_bytes().replace("hé".encode(), b"h\xe4\xf6")
+    Path("old.root").write_bytes(before)
+    with pytest.raises(ar.UnsupportedError, match="a name that is not UTF-8"):
+        ar.write("old.root:t", DATA)
+    assert there() == {"old.root": before}
+
+
+def test_what_was_begun_or_ended_is_not_left_out(old):
+    new = ar.update("old.root")
+    new.directory("deep")
+    new["u"] = DATA
+    for name in ("deep", "u"):
+        with pytest.raises(ar.WrongTypeError, match="what is written stays"):
+            del new[name]
+    new.complete()
+    with pytest.raises(ar.WrongTypeError, match="what is written stays"):
+        del new["t"]
+    new.close()
+    with pytest.raises(ar.InvalidRequestError, match="the file is closed"):
+        del new["t"]
+    now = read("old.root")
+    assert now.pop("u").to_pydict() == DATA
+    assert now == old
+
+
 @pytest.mark.usefixtures("old")
 def test_a_histogram_for_write_is_answered_with_the_line_that_updates():
     with pytest.raises(
@@ -208,3 +261,34 @@ def test_root_reads_what_it_wrote_and_goes_on(tmp_path):
     assert ar.open("old.root")["by_root"].title == "text"
     titles = {key.path: key.title for key in ar.open("old.root").key_list() if key.is_directory}
     assert titles == {"plots": "of runs", "made": "by arrowroot"}
+
+
+@pytest.mark.parametrize("holder", ["list", "map", "folder", "functions"])
+def test_trees_inside_of_objects_are_not_copied_without_their_baskets(holder, tmp_path):
+    root.run(update_with_root.make_holder, tmp_path, holder)
+    with pytest.raises(ar.UnsupportedError, match="a tree whose baskets are elsewhere"):
+        ar.merge("all.root", [f"{holder}.root", f"{holder}.root"], rules={"*": "first"})
+    with pytest.raises(ar.UnsupportedError, match=r"a tree whose baskets are elsewhere.*ar.update and del"):
+        ar.write(f"{holder}.root:u", DATA)
+    with ar.update(f"{holder}.root") as new:
+        del new[holder]
+        new["u"] = DATA
+    assert ar.open(f"{holder}.root").keys() == {"u"}
+
+
+def test_a_tree_of_memory_stays_in_its_list(tmp_path):
+    root.run(update_with_root.make_holder, tmp_path, "memory")
+    before = ar.open("memory.root")["memory/inner"].to_arrow()
+    assert before.num_rows == 1000
+    ar.write("memory.root:u", DATA)
+    assert ar.open("memory.root")["memory/inner"].to_arrow().equals(before)
+
+
+def test_a_file_from_whose_end_root_removed_a_tree_is_whole(tmp_path):
+    root.run(update_with_root.make_shorter, tmp_path)
+    assert Path("shorter.root").stat().st_size > root.run(update_with_root.end_of, tmp_path, "shorter.root")
+    ar.merge("all.root", ["shorter.root", "shorter.root"])
+    assert ar.open("all.root")["t"].num_entries == 2000
+    ar.write("shorter.root:u", DATA)
+    assert ar.open("shorter.root").keys() == {"t", "u"}
+    assert ar.open("shorter.root")["t"].num_entries == 1000

@@ -63,3 +63,62 @@ def add(name: str) -> None:
     file = ROOT.TFile(name, "UPDATE")
     ROOT.TNamed("by_root", "text").Write()
     file.Close()
+
+
+def _filled(name: str, file: Any = None) -> Any:
+    """Return a tree of 1,000 entries, with its baskets in a file, or all of it in memory."""
+    tree = ROOT.TTree(name, "")
+    tree.SetDirectory(file or ROOT.nullptr)
+    ROOT.SetOwnership(tree, False)
+    i = array("i", [0])
+    tree.Branch("i", i, "i/I", 1000)
+    for i[0] in range(1000):
+        tree.Fill()
+    if file:
+        tree.FlushBaskets()
+    tree.ResetBranchAddresses()
+    return tree
+
+
+def make_holder(holder: str) -> None:
+    """Write a list, map, folder or histogram that has a tree with baskets; "memory": a list with one of memory."""
+    file = ROOT.TFile(f"{holder}.root", "RECREATE")
+    tree = _filled("inner", None if holder == "memory" else file)
+    if holder == "map":
+        key, held = ROOT.TObjString("key"), ROOT.TMap()
+        ROOT.SetOwnership(key, False)
+        held.Add(key, tree)
+    elif holder == "folder":
+        held = ROOT.TFolder("folder", "")
+        held.Add(tree)
+    elif holder == "functions":
+        held = ROOT.TH1D("functions", "", 4, 0, 4)
+        held.SetDirectory(ROOT.nullptr)
+        held.GetListOfFunctions().Add(tree)
+    else:
+        held = ROOT.TList()
+        held.Add(tree)
+    ROOT.SetOwnership(held, False)
+    if holder == "folder":
+        file.WriteObject(held, holder)
+    else:
+        held.Write(holder, ROOT.TObject.kSingleKey)
+    tree.SetDirectory(ROOT.nullptr)
+    file.Close()
+
+
+def make_shorter() -> None:
+    """Write ``shorter.root``: a tree, and the room of one that was behind it and is deleted."""
+    file = ROOT.TFile("shorter.root", "RECREATE")
+    for name in ("t", "gone"):
+        _filled(name, file).Write()
+    file.Close()
+    file = ROOT.TFile("shorter.root", "UPDATE")
+    file.Get("gone").Delete("all")
+    file.Delete("gone;*")
+    file.Close()
+
+
+def end_of(name: str) -> int:
+    """Return where the header of a file says that it ends."""
+    return int(ROOT.TFile(name).GetEND())

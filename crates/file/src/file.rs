@@ -41,6 +41,8 @@ pub(crate) struct Inner {
     /// What is known of the key lists, as long as not all keys are.
     pub(crate) listing: Mutex<Listing>,
     pub(crate) keys: OnceLock<Keys>,
+    /// Whether there are records behind the end that the header states.
+    pub(crate) has_more: OnceLock<bool>,
     pub(crate) root_directory: Option<Directory>,
     /// Why there is none, if its record cannot be read.
     pub(crate) root_fault: Option<Fault>,
@@ -109,6 +111,7 @@ impl File {
             header,
             listing: Mutex::default(),
             keys: OnceLock::new(),
+            has_more: OnceLock::new(),
             root_directory,
             root_fault,
             infos: OnceLock::new(),

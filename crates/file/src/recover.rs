@@ -28,10 +28,18 @@ pub(crate) enum Unlisted {
 }
 
 impl File {
-    /// Whether it goes on behind the end that its header states: it was not closed after it was last written, or records at
-    /// its end were removed.
+    /// Whether it goes on behind the end that its header states, as it was not closed after it was last written.
     pub(crate) fn is_longer(&self) -> bool {
-        self.size_bytes() > self.header().end
+        self.size_bytes() > self.header().end && *self.inner.has_more.get_or_init(|| !self.is_free_from_end())
+    }
+
+    /// Whether all that is behind the end that its header states is free: a free record begins there that goes on to the end of
+    /// the file, or farther. So `TFile::MakeFree` (ROOT 6.40) leaves what was removed from the end.
+    fn is_free_from_end(&self) -> bool {
+        let end = self.header().end;
+        let Ok(bytes) = read_range(self.source().as_ref(), end, 4) else { return false };
+        let Ok(length) = bytes.try_into().map(i32::from_be_bytes) else { return false };
+        length < 0 && end.saturating_add(length.unsigned_abs().into()) >= self.size_bytes()
     }
 
     /// What is not in the key lists of a file that was written to and not closed.

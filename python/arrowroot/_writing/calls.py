@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
 from arrowroot._arguments import explain, refuse_swapped, takes
 from arrowroot._cost.stalls import parse_threshold
-from arrowroot._errors import CorruptFileError, InvalidRequestError
+from arrowroot._errors import InvalidRequestError
 from arrowroot._layout import settings
 from arrowroot._layout.layout import OF_LAYOUT
 from arrowroot._render import shown
@@ -17,7 +18,7 @@ from arrowroot._storage.url import as_location, split_url
 from arrowroot._writing.contexts import GROWTH_SECONDS
 from arrowroot._writing.file import WritableDirectory, WritableFile
 from arrowroot._writing.location import path_and_name, path_of_root
-from arrowroot._writing.older import Older, path_in_file
+from arrowroot._writing.older import Older
 from arrowroot._writing.options import FileOptions, TableOptions
 
 if TYPE_CHECKING:
@@ -102,10 +103,12 @@ def update(path: Location, **options: Unpack[FileOptions]) -> WritableFile:
     An object that is written takes the place of an older one of its name, and ``del`` leaves out one, or a directory.
     All others are copied when the file is closed: tables as they are stored, of each name the newest cycle. So an
     update takes the time of copying the file, and its size on the disk; until then, and after any error, the older file
-    is what it was.
+    is what it was. A title of the file itself is lost, and a warning tells what else is not as it was; with
+    ``reproducible`` baskets keep the times that they have.
 
-    Raises: as :func:`create`; CorruptFileError for what is no file of ROOT's, damaged or was not closed; and in the end
-        StorageError if another program has changed the file meanwhile.
+    Raises: as :func:`create`; CorruptFileError for what is no file of ROOT's, damaged or was not closed; in the end
+        UnsupportedError for what is not copied, as trees inside of lists, and StorageError if another program has
+        changed the file meanwhile.
 
         >>> ar.write("new.root:t", data)
         >>> with ar.update("new.root") as new:
@@ -113,16 +116,22 @@ def update(path: Location, **options: Unpack[FileOptions]) -> WritableFile:
         >>> ar.open("new.root").keys()
         dict_keys(['plots', 't'])
     """
-    return _keeping(create(path, **options), Older.of)
+    path = path_of_root(path, "update")
+    return _keeping(create(path, **options), partial(Older.of, path), is_copied=False)
 
 
-def _keeping(file: WritableFile, older_of: Callable[[str], Older | None]) -> WritableFile:
-    """Have a file that was begun, and that nobody else can write by now, keep what an older one has."""
+def _keeping(file: WritableFile, older_of: Callable[[], Older | None], *, is_copied: bool) -> WritableFile:
+    """Have a file that was begun, and that nobody else can write by now, keep what an older one has.
+
+    is_copied: at once, as nothing more will be left out: before data are written, and not behind them.
+    """
     try:
-        older = older_of(file.path)
+        older = older_of()
         if older is not None:
             older.check_whole()
             file.keep(older)
+        if is_copied:
+            file.copy_older()
     except BaseException:
         file.abort()
         raise
@@ -215,19 +224,10 @@ def write(
 def with_table(path: str, name: str, **options: Unpack[FileOptions]) -> WritableFile:
     """Begin a file that gets a table of a name, and keeps what one that is there has besides.
 
-    A file that cannot be read as one of ROOT's has nothing to keep. Raises: as :func:`update`.
+    Raises: as :func:`update`; what does not begin as a file of ROOT's has nothing to keep.
     """
-
-    def older_of(path: str) -> Older | None:
-        try:
-            older = Older.of(path)
-        except CorruptFileError:
-            return None
-        if older is not None:
-            older.leave_out(path_in_file(name))
-        return older
-
-    return _keeping(create(path, **options), older_of)
+    path = path_of_root(path)
+    return _keeping(create(path, **options), partial(Older.beside, path, name), is_copied=True)
 
 
 def _refuse_object(path: Location, data: Any) -> None:

@@ -188,8 +188,13 @@ class WritableDirectory:
 
         Raises: NoSuchKeyError; WrongTypeError for what was written by this one, which stays.
         """
-        directory, name = self._place_of(name, is_checked=False)
-        self._root.leave_out(_joined(directory, name))
+        root = self._root
+        # Other programs give names that nobody may give here.
+        whole = "/".join(filter(None, (self._path, str(name))))
+        if not root.has_older(whole):
+            directory, name = self._place_of(name, is_checked=False)
+            whole = _joined(directory, name)
+        root.leave_out(whole)
 
     def __getitem__(self, name: str) -> NoReturn:
         """Raise InvalidRequestError: what is written is read once the file is closed."""
@@ -255,7 +260,7 @@ class WritableFile(WritableDirectory):
         super().__init__(None, "")
         #: A file whose objects stay, but for those that this one has itself, until they are copied.
         self._older: Older | None = None
-        #: Paths of what was written.
+        #: Paths of what was written, and of the directories that it is in.
         self._written: set[str] = set()
         self._has_older = False
         self._native: _native.FileWriter | None = native
@@ -291,8 +296,15 @@ class WritableFile(WritableDirectory):
     def native(self) -> _native.FileWriter:
         """The engine's writer. Raises: InvalidRequestError if the file is closed."""
         if self._native is None:
-            raise InvalidRequestError(f"{self._file_path}: {self._ended}")
+            raise self._closed()
         return self._native
+
+    def _closed(self) -> InvalidRequestError:
+        return InvalidRequestError(f"{self._file_path}: {self._ended}")
+
+    def has_older(self, path: str) -> bool:
+        """Return whether the older file has an object of a path, whatever its letters."""
+        return self._older is not None and self._older.has(path)
 
     def keep(self, older: Older) -> None:
         """Have it get what an older file has, but for what it has itself, when it is closed."""
@@ -309,16 +321,21 @@ class WritableFile(WritableDirectory):
             self._older.check_place(path)
             for directory, title in self._older.above(path):
                 self.native.make_directory(directory, title)
+                self._written.add(directory)
 
     def note_written(self, path: str) -> None:
         """Note that an object was written; that of the older file is left out."""
-        self._written.add(path)
         if self._older is not None:
             self._older.leave_out(path)
+        while path:
+            self._written.add(path)
+            path = path.rpartition("/")[0]
 
     def leave_out(self, path: str) -> None:
         """Leave out what the older file has at a path. Raises: NoSuchKeyError; WrongTypeError for what was written."""
-        if self._older is None or any(one == path or one.startswith(f"{path}/") for one in self._written):
+        if self._native is None:
+            raise self._closed()
+        if self._older is None or self._has_older or path in self._written:
             raise WrongTypeError(
                 f"{self._where(path)}: what is written stays: write the file anew without it; what a file has that "
                 "is there is left out by ar.update"
@@ -415,9 +432,13 @@ class WritableFile(WritableDirectory):
         check_finished(self._file_path, self.tables)
         for table in self.tables:
             table.close()
+        self.copy_older()
+
+    def copy_older(self) -> None:
+        """Copy what stays of the older file, if that is not done. Raises: as ``Older.copy``."""
         if self._older is not None and not self._has_older:
-            self._older.copy(self.merger({"*": "first"}, repack=False))
             self._has_older = True
+            self._older.copy(self.merger({"*": "first"}, repack=False))
 
     def abort(self) -> None:
         """Give it up: nothing is left, and an older file is what it was.

@@ -53,8 +53,8 @@ def local_path(path: Location) -> str:
     return text
 
 
-def path_of_root(path: Location) -> str:
-    """Return the path of a file of ROOT to write, as :func:`local_path` does.
+def path_of_root(path: Location, call: str = "create") -> str:
+    """Return the path of a file of ROOT to write, as :func:`local_path` does. ``call``: the one that it is for.
 
     Raises: InvalidRequestError for the suffix of another format, and for "FILE.root:TABLE", too.
     """
@@ -62,7 +62,7 @@ def path_of_root(path: Location) -> str:
     file, name = split_url(text)
     if name is not None and file.endswith(".root"):
         raise InvalidRequestError(
-            f"{shown(text)}: a file has several tables: create({shown(file)}), then its tree({shown(name)}, ...)"
+            f"{shown(text)}: a file has several tables: {call}({shown(file)}), then its tree({shown(name)}, ...)"
         )
     _check_suffix(file, ".root")
     return text

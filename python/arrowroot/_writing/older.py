@@ -6,10 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from arrowroot._errors import (
+    ArrowrootError,
     CorruptFileError,
     InvalidRequestError,
     NoSuchKeyError,
     StorageError,
+    UnsupportedError,
     nearest,
     warn,
 )
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 
 #: Class and name of the identifiers of ROOT's processes, which belong to the references in tables.
 _PROCESS = "TProcessID", "ProcessID"
+#: The beginning of ROOT's files. Source: ``TFile::Init``.
+_MAGIC = b"root"
+#: Stands in names for bytes that are not UTF-8, so that those of two objects may be alike.
+_NO_TEXT = "\ufffd"
 
 
 def path_in_file(name: str) -> str:
@@ -32,30 +38,53 @@ def path_in_file(name: str) -> str:
 
 
 class Older:
-    """A file that is there, from which a file being written takes, when it is closed, what it has not got itself.
+    """A file from which one that is written takes what it has not got itself; one that is not there has nothing.
 
     Pieces of tables are copied as they are stored. Of each name the newest cycle is taken.
     """
 
-    def __init__(self, path: str) -> None:
-        """Open it. Raises: CorruptFileError for what is not whole, or no file of ROOT's; StorageError."""
+    def __init__(self, path: str, *, is_kept: bool = True) -> None:
+        """Open it. ``is_kept``: else nothing of it stays, and it must not change all the same.
+
+        Raises: CorruptFileError for what is no file of ROOT's; StorageError.
+        """
         self._path = path
         self._identity = _identity(path)
-        self._file = Opening([path]).open()
-        keys = self._file.keys("", recursive=True, cycles=False)
+        self._file: _native.File | None = None
         #: Their titles by their paths.
-        self._directories = {key.path: key.title for key in keys if key.is_directory}
+        self._directories: dict[str, str] = {}
         #: In the order of the file.
-        self._objects = dict.fromkeys(
-            key.path for key in keys if not key.is_directory and not _is_process(key)
-        )
+        self._objects: dict[str, None] = {}
+        if is_kept and self._identity is not None and os.path.getsize(path):  # noqa: PTH202 - text
+            self._file = Opening([path]).open()
+            keys = self._file.keys("", recursive=True, cycles=False)
+            self._directories = {key.path: key.title for key in keys if key.is_directory}
+            self._objects = dict.fromkeys(
+                key.path for key in keys if not key.is_directory and not _is_process(key)
+            )
 
     @classmethod
     def of(cls, path: str) -> Self | None:
-        """Return it; None if there is no file of this name, or one of no bytes, or a device."""
-        if is_special(path) or not os.path.isfile(path) or not os.path.getsize(path):  # noqa: PTH113, PTH202 - text
+        """Return it; None for a device or a pipe, which no other file takes the place of. Raises: as making one."""
+        return None if is_special(path) else cls(path)
+
+    @classmethod
+    def beside(cls, path: str, table: str) -> Self | None:
+        """Return what stays beside a table that is written. What does not begin as a file of ROOT's has nothing.
+
+        Raises: as :meth:`of`.
+        """
+        if is_special(path):
             return None
-        return cls(path)
+        try:
+            older = cls(path)
+        except CorruptFileError:
+            with open(path, "rb") as file:  # noqa: PTH123 - text
+                if file.read(len(_MAGIC)) == _MAGIC:
+                    raise
+            return cls(path, is_kept=False)
+        older.leave_out(path_in_file(table))
+        return older
 
     @property
     def objects(self) -> list[str]:
@@ -67,17 +96,17 @@ class Older:
         return path in self._objects
 
     def check_whole(self) -> None:
-        """Raise CorruptFileError if it was not closed, or keys of it were lost."""
-        recovery = self._file.recovery()
-        if recovery is None:
-            return
-        # Directories without objects are no loss.
-        self._directories.clear()
-        if self._objects:
+        """Raise CorruptFileError if it was not closed, UnsupportedError for names that are no text."""
+        if self._file is not None and (recovery := self._file.recovery()) is not None:
             raise CorruptFileError(
                 f"{printable(self._path)}: {recovery}; what it has cannot be kept: arrowroot skim writes what can be "
                 "read of it to another file; to write a new file, remove it first"
             )
+        for path in (*self._objects, *self._directories):
+            if _NO_TEXT in path:
+                raise UnsupportedError(
+                    f"{self._where(path)}: a name that is not UTF-8, and cannot be kept: write another file"
+                )
 
     def check_place(self, path: str) -> None:
         """Raise InvalidRequestError for an object where a directory is, and for one below another object.
@@ -86,14 +115,14 @@ class Older:
         """
         if path in self._directories:
             raise InvalidRequestError(
-                f"{self._where(path)}: a directory of the file has this name: del new[{path!r}] leaves it out, with "
-                "all that is in it"
+                f"{self._where(path)}: a directory of the file has this name; ar.update and del new[{path!r}] leave it "
+                "out, with all that is in it"
             )
         while path := path.rpartition("/")[0]:
             if path in self._objects:
                 raise InvalidRequestError(
-                    f"{self._where(path)}: an object of the file has this name, so no directory can have it: "
-                    f"del new[{path!r}] leaves it out"
+                    f"{self._where(path)}: an object of the file has this name, so no directory can have it; ar.update "
+                    f"and del new[{path!r}] leave it out"
                 )
 
     def above(self, path: str) -> list[tuple[str, str]]:
@@ -109,27 +138,39 @@ class Older:
 
     def remove(self, path: str) -> None:
         """Leave out an object, or a directory with all that is in it. Raises: NoSuchKeyError."""
-        there = [*self._objects, *self._directories]
-        if path not in there:
+        if path in self._directories:
+            within = f"{path}/"
+            self._objects = {one: None for one in self._objects if not one.startswith(within)}
+            self._directories = {
+                one: title
+                for one, title in self._directories.items()
+                if one != path and not one.startswith(within)
+            }
+        elif path not in self._objects:
+            there = [*self._objects, *self._directories]
             raise NoSuchKeyError(
                 f"{self._where(path)}: the file that is updated has no such object",
                 path,
                 nearest(path, there),
                 known=there,
             )
-        within = f"{path}/"
-        self._objects = {one: None for one in self._objects if one != path and not one.startswith(within)}
-        self._directories = {
-            one: title
-            for one, title in self._directories.items()
-            if one != path and not one.startswith(within)
-        }
+        self._objects.pop(path, None)
 
     def copy(self, merger: _native.Merger) -> None:
-        """Copy what stays, and warn of what is not as it was. Raises: CorruptFileError for damage; StorageError."""
-        if not self._objects and not self._directories:
+        """Copy what stays, and warn of what is not as it was.
+
+        Raises: CorruptFileError for damage; UnsupportedError, SchemaMismatchError for what is not copied; StorageError.
+        """
+        if self._file is None or not (self._objects or self._directories):
             return
-        merger.add(self._file, {*self._objects, *self._directories})
+        try:
+            merger.add(self._file, {*self._objects, *self._directories})
+        except ArrowrootError as error:
+            error.args = (
+                f"{error}; the file is what it was: ar.update and del leave out what cannot be kept",
+                *error.args[1:],
+            )
+            raise
         for path, *_, notes in merger.finish()["objects"]:
             for note in notes:
                 warn(f"{self._where(path)}: {note}", UserWarning)
@@ -138,8 +179,8 @@ class Older:
         """Raise StorageError if another file has its name by now, or it was written to."""
         if _identity(self._path) != self._identity:
             raise StorageError(
-                f"{printable(self._path)}: another program has changed or removed it meanwhile; nothing is written, so "
-                "that nothing of it is lost: update it again"
+                f"{printable(self._path)}: another program has written, changed or removed it meanwhile; nothing is "
+                "written, so that nothing of it is lost: update it again"
             )
 
     def _where(self, path: str) -> str:

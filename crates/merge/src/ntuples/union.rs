@@ -5,7 +5,8 @@ use arrowroot_format as format;
 use arrowroot_writer::ntuple::CopiedNtuple;
 use format::Output;
 use format::rntuple::{
-    ColumnId, ColumnType, ExtraInfo, FieldDescription, FieldId, NtupleColumn, NtupleField, Role, Schema, Slots,
+    ColumnId, ColumnType, Encoding, ExtraInfo, FieldDescription, FieldId, NtupleColumn, NtupleField, Role, Schema,
+    Slots,
 };
 use format::streamer::{StreamerInfo, StreamerInfos};
 
@@ -240,10 +241,18 @@ impl Union {
             let anew = known.first().and_then(|first| ends_anew(&types, first));
             let place = match anew {
                 Some(_) => 0,
-                None => known.iter().position(|known| *known == types).unwrap_or_else(|| {
-                    known.push(types);
-                    known.len() - 1
-                }),
+                None => match known.iter().position(|known| *known == types) {
+                    Some(place) => place,
+                    None if known.iter().any(|known| differ_in_bits(known, &types)) => {
+                        return Err("its numbers have other bits, or another range, than in the inputs before, by which ROOT would \
+                             read them: arrowroot skim writes them anew"
+                            .to_owned());
+                    }
+                    None => {
+                        known.push(types);
+                        known.len() - 1
+                    }
+                },
             };
             let place = u16::try_from(place).map_err(|_| "more than 65,536 ways in which it is stored".to_owned())?;
             found.push((place, anew));
@@ -495,6 +504,16 @@ fn ends_anew(types: &[NtupleColumn], first: &[NtupleColumn]) -> Option<ColumnTyp
     let is_other = ends != first && !others.is_empty() && others == same;
     let to = first.column_type;
     (is_other && numbers::can_encode(ends.column_type, to)).then_some(to)
+}
+
+/// True if columns are of the same type, but for how many bits numbers have and of which range they are.
+fn differ_in_bits(some: &[NtupleColumn], others: &[NtupleColumn]) -> bool {
+    let differ = |(one, other): (&NtupleColumn, &NtupleColumn)| {
+        let is_of_fewer_bits =
+            matches!(one.column_type.encoding, Some(Encoding::Truncated { .. } | Encoding::Quantized { .. }));
+        is_of_fewer_bits && one != other && one.column_type.code == other.column_type.code
+    };
+    some.iter().zip(others).any(differ)
 }
 
 /// A column without what depends on where it is.

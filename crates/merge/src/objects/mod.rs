@@ -4,6 +4,7 @@ mod add;
 mod categories;
 mod classes;
 mod graph;
+mod held;
 mod layout;
 mod numbers;
 mod references;
@@ -76,13 +77,14 @@ impl Merging for Stored {
         self.n_inputs == 0 || self.rule != Rule::First
     }
 
-    fn read(&mut self, input: &File, key: &FileKey, stored: &[u8], worker: &mut Worker) -> Result<()> {
-        let key = &key.key;
+    fn read(&mut self, input: &File, file_key: &FileKey, stored: &[u8], worker: &mut Worker) -> Result<()> {
+        let key = &file_key.key;
         if self.n_inputs > 0 && self.rule == Rule::First {
             return Ok(());
         }
         // That it can be unpacked says that it is whole.
         let object = input.unpack_by(&mut worker.decompressor, key, stored)?;
+        held::check_trees(input, file_key, &self.names, &object)?;
         if self.rule == Rule::Unique {
             match &self.object {
                 Some(first) if self.n_inputs > 0 && *first != object => {

@@ -123,8 +123,8 @@ fn names_that_readers_take_for_others_cannot_be_given_and_the_file_goes_on() {
 #[test]
 fn directories_have_the_title_that_they_were_made_with() {
     let (place, file) = create(settings());
-    file.directory_with_title("outer/inner", Some("of mine")).unwrap();
-    file.directory_with_title("outer", Some("too late")).unwrap();
+    file.titled_directory("outer/inner", Some("of mine")).unwrap();
+    file.titled_directory("outer", Some("too late")).unwrap();
     file.close().unwrap();
     let file = read(&place.bytes().unwrap());
     let titles: Vec<String> = file.keys().unwrap().iter().map(|entry| entry.key.title.clone()).collect();
