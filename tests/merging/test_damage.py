@@ -112,3 +112,35 @@ def test_drawn_damage_is_an_error_or_the_values_are_right(tmp_path, does):
             output.unlink()
         assert [path.name for path in tmp_path.iterdir()] == ["in"], seed
     assert n_errors > N_DAMAGED / 4
+
+
+@pytest.mark.parametrize(
+    ("tail", "is_whole"),
+    [
+        ("a free record to the end", True),
+        ("remains of a free list", True),
+        ("zeros", True),
+        ("a free record, and one behind it", False),
+        ("a record", False),
+    ],
+)
+def test_a_file_is_whole_if_no_record_begins_behind_its_end(tail, is_whole, tmp_path):
+    whole = put(tmp_path / "whole.root", 0, "ttree", "zlib:1")
+    record = whole[100 : 100 + int.from_bytes(whole[100:104], "big")]
+    behind = {
+        "a free record to the end": (-2_000_000_000).to_bytes(4, "big", signed=True) + record[4:],
+        "remains of a free list": bytes.fromhex("21ff039d15e12f0000003f0004") + record[13:],
+        "zeros": bytes(300),
+        "a free record, and one behind it": (-len(record)).to_bytes(4, "big", signed=True)
+        + record[4:]
+        + record,
+        "a record": record,
+    }
+    (tmp_path / "longer.root").write_bytes(whole + behind[tail])
+    inputs = [tmp_path / "longer.root", tmp_path / "whole.root"]
+    if is_whole:
+        ar.merge(tmp_path / "all.root", inputs)
+        assert ar.open(tmp_path / "all.root")["d/t"].num_entries == 2 * N_ENTRIES
+        return
+    with pytest.raises(ar.CorruptFileError, match=r"longer\.root: .*not closed"):
+        ar.merge(tmp_path / "all.root", inputs)

@@ -149,3 +149,8 @@ def merge(output: str, inputs: list[str], options: str = "") -> None:
     for path in inputs:
         merger.AddFile(path, False)
     assert merger.Merge()
+
+
+def numbers(path: str, table: str, column: str) -> list[float]:
+    """Return the numbers of a column as RDataFrame reads them."""
+    return [float(x) for x in ROOT.RDataFrame(table, path).Take["float"](column).GetValue()]

@@ -242,3 +242,29 @@ def test_the_union_of_files_whose_menus_differ_is_read(tmp_path):
     assert [sorted(one) for one in read["HLT"]] == [["A", "B", "day"]] * 4
     assert [one["B"] for one in read["HLT"]] == [False, False, False, True]
     assert [[one["eta"] for one in entry] for entry in read["Muon"]] == [[0.0], [0.0, 0.0], [0.5], [1.0, 1.5]]
+
+
+PRECISIONS = {
+    "quantized": "float[Real32Quant:12[0,1]]",
+    "of another range": "float[Real32Quant:12[0,2]]",
+    "truncated": "float[Real32Trunc:16]",
+    "of other bits": "float[Real32Trunc:20]",
+}
+
+
+@pytest.mark.parametrize("first", PRECISIONS)
+def test_numbers_of_fewer_bits_are_merged_where_root_reads_them(first, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = {"x": np.linspace(0, 1, 1000, dtype=np.float32)}
+    for name, kind in PRECISIONS.items():
+        ar.write(f"{name}.root:n", data, layout="rntuple", types={"x": kind})
+    ar.write("whole.root:n", data, layout="rntuple")
+    for other in (first, "whole"):
+        ar.merge("all.root", [f"{first}.root", f"{other}.root"])
+        parts = [ar.open(f"{name}.root")["n"].to_numpy()["x"].tolist() for name in (first, other)]
+        assert root.run(with_root.numbers, tmp_path, "all.root", "n", "x") == [*parts[0], *parts[1]]
+    for name in PRECISIONS.keys() - {first}:
+        with pytest.raises(ar.SchemaMismatchError, match="fewer bits, or are of another range"):
+            ar.merge("all.root", [f"{first}.root", f"{name}.root"])
+    with pytest.raises(ar.SchemaMismatchError, match="fewer bits, or are of another range"):
+        ar.merge("all.root", ["whole.root", f"{first}.root"])

@@ -18,6 +18,12 @@ const WALKED_AHEAD_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=8 << 20;
 /// Of a far-away file no more is walked behind what its key lists know: one that is being written may have grown by much.
 const MAX_FAR_BYTES: u64 = 64 << 20;
 
+/// Bytes of a key up to its version, that included.
+const BYTES_TO_VERSION: u64 = 6;
+/// Versions of keys, and of those with places of 8 bytes, which have so much more. Source: `TKey` (ROOT 6.40).
+const MAX_KEY_VERSION: u16 = 5;
+const START_OF_LARGE_VERSIONS: u16 = 1000;
+
 /// Keys that the key lists of a file do not have.
 pub(crate) enum Unlisted {
     Nothing,
@@ -30,16 +36,24 @@ pub(crate) enum Unlisted {
 impl File {
     /// Whether it goes on behind the end that its header states, as it was not closed after it was last written.
     pub(crate) fn is_longer(&self) -> bool {
-        self.size_bytes() > self.header().end && *self.inner.has_more.get_or_init(|| !self.is_free_from_end())
+        self.size_bytes() > self.header().end && *self.inner.has_more.get_or_init(|| self.has_record_behind_end())
     }
 
-    /// Whether all that is behind the end that its header states is free: a free record begins there that goes on to the end of
-    /// the file, or farther. So `TFile::MakeFree` (ROOT 6.40) leaves what was removed from the end.
-    fn is_free_from_end(&self) -> bool {
+    /// Whether a record begins at the end that the header states. A closed file may have other bytes there: the remains of a
+    /// longer list of free segments, or a free record that goes on to the end of the file, or farther, which
+    /// `TFile::MakeFree` (ROOT 6.40) leaves of what was removed from the end.
+    fn has_record_behind_end(&self) -> bool {
         let end = self.header().end;
-        let Ok(bytes) = read_range(self.source().as_ref(), end, 4) else { return false };
-        let Ok(length) = bytes.try_into().map(i32::from_be_bytes) else { return false };
-        length < 0 && end.saturating_add(length.unsigned_abs().into()) >= self.size_bytes()
+        let Ok(bytes) = read_range(self.source().as_ref(), end, BYTES_TO_VERSION.min(self.size_bytes() - end)) else {
+            return true;
+        };
+        let [a, b, c, d, version @ ..] = &bytes[..] else { return false };
+        let length = i32::from_be_bytes([*a, *b, *c, *d]);
+        if length <= 0 {
+            return length < 0 && end.saturating_add(length.unsigned_abs().into()) < self.size_bytes();
+        }
+        let version = <[u8; 2]>::try_from(version).map(u16::from_be_bytes);
+        version.is_ok_and(|version| (1..=MAX_KEY_VERSION).contains(&(version % START_OF_LARGE_VERSIONS)))
     }
 
     /// What is not in the key lists of a file that was written to and not closed.

@@ -243,10 +243,10 @@ impl Union {
                 Some(_) => 0,
                 None => match known.iter().position(|known| *known == types) {
                     Some(place) => place,
-                    None if known.iter().any(|known| differ_in_bits(known, &types)) => {
-                        return Err("its numbers have other bits, or another range, than in the inputs before, by which ROOT would \
-                             read them: arrowroot skim writes them anew"
-                            .to_owned());
+                    None if !known.is_empty() && has_fewer_bits(&types) => {
+                        let what = "its numbers have fewer bits, or are of another range, than in the first input, by which ROOT would \
+                                    read them: give that input first, or the command skim, which writes numbers anew";
+                        return Err(what.to_owned());
                     }
                     None => {
                         known.push(types);
@@ -506,14 +506,12 @@ fn ends_anew(types: &[NtupleColumn], first: &[NtupleColumn]) -> Option<ColumnTyp
     (is_other && numbers::can_encode(ends.column_type, to)).then_some(to)
 }
 
-/// True if columns are of the same type, but for how many bits numbers have and of which range they are.
-fn differ_in_bits(some: &[NtupleColumn], others: &[NtupleColumn]) -> bool {
-    let differ = |(one, other): (&NtupleColumn, &NtupleColumn)| {
-        let is_of_fewer_bits =
-            matches!(one.column_type.encoding, Some(Encoding::Truncated { .. } | Encoding::Quantized { .. }));
-        is_of_fewer_bits && one != other && one.column_type.code == other.column_type.code
+/// True if columns have numbers of fewer bits. ROOT 6.40 takes bits and range of all of a field from its first representation.
+fn has_fewer_bits(columns: &[NtupleColumn]) -> bool {
+    let is_packed = |one: &NtupleColumn| {
+        matches!(one.column_type.encoding, Some(Encoding::Truncated { .. } | Encoding::Quantized { .. }))
     };
-    some.iter().zip(others).any(differ)
+    columns.iter().any(is_packed)
 }
 
 /// A column without what depends on where it is.
