@@ -47,7 +47,7 @@ def names(path: str) -> dict[str, Any]:
 
 
 #: Objects of which each input has a part.
-PARTS = ("events", "list", "statistic", "polar", "clones", "sorted")
+PARTS = ("events", "list", "statistic", "polar", "clones", "sorted", "files")
 
 
 def make_parts() -> None:
@@ -65,7 +65,9 @@ def make_parts() -> None:
         clones = ROOT.TClonesArray("TH1F")
         clones.ConstructedAt(0)
         ordered = ROOT.TSortedList()
-        for one in (events, entries, statistic, polar):
+        files = ROOT.TFileCollection("files")
+        files.Add(f"root://host//{number}.root")
+        for one in (events, entries, statistic, polar, files):
             file.WriteTObject(one)
         clones.Write("clones", ROOT.TObject.kSingleKey)
         ordered.Write("sorted", ROOT.TObject.kSingleKey)
@@ -77,8 +79,9 @@ def make_limits() -> None:
     for number in range(3):
         file = ROOT.TFile(f"i{number}.root", "RECREATE")
         for kind, most in (("C", 127), ("S", 32767), ("I", 2**31 - 1)):
-            histogram = getattr(ROOT, f"TH1{kind}")(f"h{kind}", "", 4, 0, 4)
-            for cell, content in enumerate((most, -most, 5, -5)):
+            histogram = getattr(ROOT, f"TH1{kind}")(f"h{kind}", "", 5, 0, 5)
+            # Three times the last is below the lowest number, twice it is that.
+            for cell, content in enumerate((most, -most, 5, -5, -(most + 1) // 2 * (number < 2))):
                 histogram.SetBinContent(cell + 1, content)
             histogram.Write()
         file.Close()
@@ -88,7 +91,7 @@ def limits(path: str) -> dict[str, list[float]]:
     """Return the contents of the bins."""
     file = ROOT.TFile(path)
     every = [key.ReadObj() for key in file.GetListOfKeys()]
-    return {str(one.GetName()): [one.GetBinContent(cell) for cell in range(1, 5)] for one in every}
+    return {str(one.GetName()): [one.GetBinContent(cell) for cell in range(1, 6)] for one in every}
 
 
 def _histograms() -> list[Any]:

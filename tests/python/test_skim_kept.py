@@ -479,3 +479,12 @@ def test_aliases_of_columns_that_are_left_out_are_told_and_not_kept(tmp_path):
         ("t: note 'aliases'", f"{alias!r} is of {name!r}, which is left out")
         for alias, name in (("twice", "x"), ("four", "twice"), ("sum", "z"))
     ]
+
+
+def test_an_alias_of_a_column_that_was_one_stays(tmp_path):
+    aliases = {"s": "x*2", "u": "s+1", "v": "x+1"}
+    with ar.create(tmp_path / "in.root") as file, file.tree("t", aliases=aliases) as tree:
+        tree.append({name: np.arange(5.0) for name in "xy"})
+    made = ar.skim(tmp_path / "in.root", tmp_path / "out.root", "t", ["s", "y"])
+    assert ar.open(tmp_path / "out.root")["t"].aliases == {"u": "s+1"}
+    assert [why for _, why in made.notes_left_out] == [f"{alias!r} is of 'x', which is left out" for alias in "sv"]

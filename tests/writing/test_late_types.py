@@ -278,3 +278,15 @@ def test_errors_name_late_members_by_their_paths_and_types(tmp_path, around):
             ar.InvalidRequestError, match=f"'{path}' is {was}, and from entry 2 on string came"
         ):
             table.append(entry([members[0], ("b", pa.string())], {"a": 1, "b": "text"}))
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+def test_records_without_members_do_not_grow_and_the_error_names_the_member(is_list, tmp_path):
+    empty, full = [[{}], [{"a": 1}]]
+    with ar.create(tmp_path / "f.root") as file, file.tree("n", layout="rntuple", columns="grow") as table:
+        kind = pa.struct([])
+        table.append(
+            pa.table({"r": pa.array([empty] if is_list else empty, pa.list_(kind) if is_list else kind)})
+        )
+        with pytest.raises(ar.InvalidRequestError, match='column "r.a"'):
+            table.append(pa.table({"r": [full] if is_list else full}))

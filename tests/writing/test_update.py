@@ -142,9 +142,11 @@ def test_a_file_that_another_program_changes_meanwhile_is_not_overwritten(change
     assert there() == changed
 
 
-@pytest.mark.parametrize("content", [None, b"", b"no file of ROOT's"])
-@pytest.mark.parametrize("begin", [lambda: ar.update("old.root"), None], ids=["update", "write"])
-def test_a_file_that_appears_meanwhile_is_not_overwritten(content, begin):
+@pytest.mark.parametrize(
+    ("way", "content"),
+    [("update", None), ("update", b""), ("write", None), ("write", b""), ("write", b"no file of ROOT's")],
+)
+def test_a_file_that_appears_meanwhile_is_not_overwritten(way, content):
     if content is not None:
         Path("old.root").write_bytes(content)
     ar.write("theirs.root:t", DATA)
@@ -154,14 +156,12 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(content, begin):
         yield DATA
 
     def write():
-        if begin is None:
+        if way == "write":
             ar.write("old.root:u", batches())
             return
         with ar.update("old.root") as new:
             new["u"] = next(batches())
 
-    if begin is not None and content:
-        return  # it is no file to update
     with pytest.raises(ar.StorageError, match="another program has written"):
         write()
     assert ar.open("old.root").keys() == {"t"}
@@ -292,3 +292,25 @@ def test_a_file_from_whose_end_root_removed_a_tree_is_whole(tmp_path):
     ar.write("shorter.root:u", DATA)
     assert ar.open("shorter.root").keys() == {"t", "u"}
     assert ar.open("shorter.root")["t"].num_entries == 1000
+
+
+def test_the_directory_may_be_another_one_in_the_end(tmp_path, monkeypatch):
+    ar.write("old.root:t", DATA)
+    with ar.update("old.root") as new:
+        new["u"] = DATA
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+    assert ar.open(tmp_path / "old.root").keys() == {"t", "u"}
+
+
+def test_a_change_behind_the_completion_is_noticed():
+    ar.write("old.root:t", DATA)
+    ar.write("theirs.root:t", DATA)
+    new = ar.update("old.root")
+    new["u"] = DATA
+    new.complete()
+    Path("theirs.root").replace("old.root")
+    with pytest.raises(ar.StorageError, match="another program has written"):
+        new.close()
+    assert ar.open("old.root").keys() == {"t"}
+    assert list(there()) == ["old.root"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arrowroot._errors import CorruptFileError, InvalidRequestError
+from arrowroot._errors import InvalidRequestError
 from arrowroot._render import shown
 from arrowroot._saving.replacing import is_special
 from arrowroot._skimming.replaced import check_nothing_is_lost
@@ -41,11 +41,8 @@ def check_table_replaced(path: str, table: str | None, *, is_forced: bool, hint:
     if is_forced or table is None or not _is_there(path):
         check_replaced([(path, None)], is_forced=is_forced, hint=hint)
         return
-    try:
-        older = Older.of(path)
-    except CorruptFileError:
-        older = None
-    if older is None:
+    older = Older.beside(path, "")
+    if older is None or not older.objects:
         check_replaced([(path, None)], is_forced=False, hint=hint)
     elif older.has(path_in_file(table)):
         what = f"{path} has {shown(table)}, which would be replaced"

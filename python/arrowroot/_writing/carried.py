@@ -75,12 +75,23 @@ def _notes(tree: Tree, schema: pa.Schema) -> Iterator[tuple[str, Any, str | None
 def _aliases(tree: Tree, schema: pa.Schema) -> Iterator[tuple[str, Any, str | None]]:
     """Yield the aliases that stay, and those of columns, or of other aliases, that are not there."""
     kept = dict(tree.aliases)
-    gone = {column.name for column in tree.columns} - set(schema.names) if kept else set()
-    while found := next(((alias, name) for alias in kept for name in _names_in(kept[alias]) & gone), None):
-        alias, name = found
-        del kept[alias]
-        gone.add(alias)
-        yield "aliases", alias, f"{alias!r} is of {name!r}, which is left out"
+    users: dict[str, list[str]] = {}
+    left_out: dict[str, str] = {}
+    for alias, text in kept.items():
+        for name in _names_in(text):
+            users.setdefault(name, []).append(alias)
+    there = set(schema.names)
+    waiting = sorted({column.name for column in tree.columns} - there) if kept else []
+    while waiting:
+        name = waiting.pop()
+        for alias in users.get(name, ()):
+            if kept.pop(alias, None) is not None:
+                left_out[alias] = name
+                if alias not in there:  # else others are of the column
+                    waiting.append(alias)
+    for alias in tree.aliases:
+        if alias in left_out:
+            yield "aliases", alias, f"{alias!r} is of {left_out[alias]!r}, which is left out"
     if kept:
         yield "aliases", kept, None
 

@@ -263,6 +263,7 @@ class WritableFile(WritableDirectory):
         #: Paths of what was written, and of the directories that it is in.
         self._written: set[str] = set()
         self._has_older = False
+        self._is_complete = False
         self._native: _native.FileWriter | None = native
         #: Why nothing can be written any more, once that is so.
         self._ended = "the file is closed, nothing can be written"
@@ -320,8 +321,9 @@ class WritableFile(WritableDirectory):
         if self._older is not None:
             self._older.check_place(path)
             for directory, title in self._older.above(path):
-                self.native.make_directory(directory, title)
-                self._written.add(directory)
+                if directory not in self._written:
+                    self.native.make_directory(directory, title)
+                    self._written.add(directory)
 
     def note_written(self, path: str) -> None:
         """Note that an object was written; that of the older file is left out."""
@@ -337,8 +339,8 @@ class WritableFile(WritableDirectory):
             raise self._closed()
         if self._older is None or self._has_older or path in self._written:
             raise WrongTypeError(
-                f"{self._where(path)}: what is written stays: write the file anew without it; what a file has that "
-                "is there is left out by ar.update"
+                f"{self._where(path)}: what is written stays: write the file anew without it; of a file "
+                "that is there ar.update leaves out what nothing was written into"
             )
         self._older.remove(path)
 
@@ -374,7 +376,9 @@ class WritableFile(WritableDirectory):
         try:
             with self.shown(does=_COMPLETES), naming(printable(self._file_path)):
                 self._end_contents()
-                return native.complete()
+                path = native.complete()
+                self._is_complete = True
+                return path
         except BaseException as error:
             self._give_up(f"{_named(error)} ended its completion")
             raise
@@ -390,6 +394,9 @@ class WritableFile(WritableDirectory):
             with self.shown(does=_COMPLETES):
                 self._end_contents()
                 if self._older is not None:
+                    if not self._is_complete:
+                        self._native.complete()
+                    # All that takes time is done.
                     self._older.check_unchanged()
                 self._native.close()
         except BaseException as error:

@@ -199,6 +199,10 @@ def _with_levels(array: pa.Array, given: pa.Field, wanted: pa.Field) -> pa.Array
             fields.append(one.with_type(inner.type))
             arrays.append(inner)
         mask = array.is_null() if array.null_count else None
+        if not fields:  # such arrays have no length of their own
+            return (
+                array if not given.type.num_fields else pa.array([{}] * len(array), pa.struct([]), mask=mask)
+            )
         return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
     if pa.types.is_map(given.type):
         return _map_with_levels(array, given, wanted)

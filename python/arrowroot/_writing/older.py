@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING
 
 from arrowroot._errors import (
-    ArrowrootError,
     CorruptFileError,
     InvalidRequestError,
     NoSuchKeyError,
@@ -48,7 +47,8 @@ class Older:
 
         Raises: CorruptFileError for what is no file of ROOT's; StorageError.
         """
-        self._path = path
+        # The directory may be another one in the end.
+        self._path = path = os.path.abspath(path)  # noqa: PTH100 - text
         self._identity = _identity(path)
         self._file: _native.File | None = None
         #: Their titles by their paths.
@@ -165,7 +165,7 @@ class Older:
             return
         try:
             merger.add(self._file, {*self._objects, *self._directories})
-        except ArrowrootError as error:
+        except (CorruptFileError, InvalidRequestError, UnsupportedError) as error:
             error.args = (
                 f"{error}; the file is what it was: ar.update and del leave out what cannot be kept",
                 *error.args[1:],

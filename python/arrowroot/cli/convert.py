@@ -99,7 +99,10 @@ def _skim_line(options: argparse.Namespace) -> str:
     """Return the line to type for a conversion from ROOT to ROOT, or to write in Python for one into the same file."""
     (file, tree), (target, name) = split_url(options.input), split_url(options.output)
     if os.path.realpath(file) == os.path.realpath(target) and tree and name:
-        return f"in Python ar.write({options.output!r}, ar.open({file!r})[{tree!r}])"
+        chosen = [repr(columns)] if (columns := column_texts(options.columns)) else []
+        chosen += [f"filter={options.filter!r}"] if options.filter else []
+        scan = f".scan({', '.join(chosen)})" if chosen else ""
+        return f"in Python ar.write({options.output!r}, ar.open({file!r})[{tree!r}]{scan})"
     words = [word for word in options.words[1:] if word != "--format=root"]
     if "--format" in words:
         at = words.index("--format")

@@ -471,12 +471,7 @@ impl Axis {
     /// Source: `TH1::SameLimitsAndNBins`, `TH1::RecomputeAxisLimits` (ROOT 6.40).
     fn joined(&self, other: &Axis) -> Option<Axis> {
         let (narrow, wide) = if self.width() < other.width() { (self, other) } else { (other, self) };
-        let is_close = |one: f64, two: f64| (one - two).abs() < SAME_WIDTH * self.width();
-        if self.n_bins == other.n_bins
-            && is_close(self.min, other.min)
-            && is_close(self.max, other.max)
-            && (1..self.n_bins).all(|bin| is_close(self.end(bin), other.end(bin)))
-        {
+        if self.n_bins == other.n_bins && (0..self.n_bins).all(|bin| self.has_bin_of(other, bin)) {
             return Some(self.clone());
         }
         let (own, others) = (narrow.width(), wide.width());
@@ -493,7 +488,14 @@ impl Axis {
         Some(Axis { n_bins, min, max, ..self.clone() })
     }
 
-    /// Where a bin ends.
+    /// True if a bin, of those from 0 on, begins and ends where that of another axis does, but for a hair of its own width: that
+    /// of others may be larger by any factor.
+    fn has_bin_of(&self, other: &Axis, bin: usize) -> bool {
+        let hair = SAME_WIDTH * (self.end(bin + 1) - self.end(bin));
+        [bin, bin + 1].into_iter().all(|edge| (self.end(edge) - other.end(edge)).abs() <= hair)
+    }
+
+    /// Where a bin ends, the first of which is 1; that of 0 is where the axis begins.
     fn end(&self, bin: usize) -> f64 {
         let edge = self.edges.as_chunks::<8>().0.get(bin).map(|edge| f64::from_be_bytes(*edge));
         edge.unwrap_or_else(|| self.min + count_as_f64(bin) * self.width())

@@ -57,7 +57,7 @@ pub(crate) fn is_sparse(class: &str) -> bool {
 
 /// Classes whose objects ROOT merges, and those of classes that derive from them: part of the data is in each. Shapes to draw
 /// (`TPolyLine`, `TPolyMarker`), which it merges, too, are not among them. Source: `TClass::GetMerge` (ROOT 6.40).
-const MERGED_BY_ROOT: [&str; 19] = [
+const MERGED_BY_ROOT: [&str; 20] = [
     "TH1",
     "TH1K",
     "THnBase",
@@ -69,6 +69,7 @@ const MERGED_BY_ROOT: [&str; 19] = [
     "TEventList",
     "TEntryList",
     "TStatistic",
+    "TFileCollection",
     "TLinearFitter",
     "TList",
     "TObjArray",

@@ -32,9 +32,7 @@ pub(super) fn add_numbers(number: Number, own: &mut [u8], other: &[u8]) {
     // The lowest number of a bin is the highest one with a minus (`TH1C::AddBinContent`).
     macro_rules! add_integers {
         ($type:ident, $n_bytes:literal) => {
-            add!($type, $n_bytes, |a: $type, b: $type| {
-                a.checked_add(b).unwrap_or(if b < 0 { -$type::MAX } else { $type::MAX })
-            })
+            add!($type, $n_bytes, |a: $type, b: $type| { a.saturating_add(b).max(-$type::MAX) })
         };
     }
     match number {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ahash::HashSet;
+use ahash::{HashMap, HashMapExt, HashSet};
 use arrowroot::format::tree::{Friend, RecordedIndex, TreeRecord, UserInfo};
 
 /// The `TNamed` in `fUserInfo` in which arrowroot records the types of the columns.
@@ -118,27 +118,45 @@ impl Notes {
 
     /// Leaves out aliases and an index by branches of these names, which the output has not.
     pub(crate) fn leave_out_of(&mut self, dropped: &HashSet<String>) {
-        let mut gone = dropped.clone();
-        let uses =
-            |text: &str, gone: &HashSet<String>| names_in(text).find(|name| gone.contains(*name)).map(str::to_owned);
         let Joined { aliases, index, .. } = &mut self.joined;
-        let mut told = Vec::new();
-        // Aliases may be of others.
-        while let Some((at, name)) =
-            aliases.iter().enumerate().find_map(|(at, (_, text))| Some((at, uses(text, &gone)?)))
-        {
-            let (alias, _) = aliases.remove(at);
-            told.push(format!("alias {alias:?} was left out: it is of {name:?}, which is left out"));
-            gone.insert(alias);
+        let mut told: Vec<(usize, String)> = Vec::new();
+        let mut users: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, (_, text)) in aliases.iter().enumerate() {
+            for name in names_in(text) {
+                users.entry(name).or_default().push(at);
+            }
         }
+        // Aliases may be of others.
+        let (mut gone, mut is_gone) = (dropped.clone(), vec![false; aliases.len()]);
+        let mut waiting: Vec<&str> =
+            dropped.iter().map(String::as_str).filter(|name| users.contains_key(name)).collect();
+        waiting.sort_unstable();
+        while let Some(name) = waiting.pop() {
+            for &at in users.get(name).into_iter().flatten() {
+                if !std::mem::replace(&mut is_gone[at], true) {
+                    let alias = &aliases[at].0;
+                    told.push((at, format!("alias {alias:?} was left out: it is of {name:?}, which is left out")));
+                    if gone.insert(alias.clone()) {
+                        waiting.push(alias);
+                    }
+                }
+            }
+        }
+        let mut stays = is_gone.iter().map(|is_gone| !is_gone);
+        aliases.retain(|_| stays.next().unwrap_or(true));
+        let uses = |text: &str| names_in(text).find(|name| gone.contains(*name)).map(str::to_owned);
         if let Index::All(names) = index
-            && let Some(name) = names.iter().find_map(|text| uses(text, &gone))
+            && let Some(name) = names.iter().find_map(|text| uses(text))
         {
-            told.push(format!("its index (TTreeIndex) was left out: it is of {name:?}, which is left out"));
+            told.push((
+                usize::MAX,
+                format!("its index (TTreeIndex) was left out: it is of {name:?}, which is left out"),
+            ));
             *index = Index::None;
             self.values.clear();
         }
-        told.into_iter().for_each(|what| self.joined.leave_out(what));
+        told.sort();
+        told.into_iter().for_each(|(_, what)| self.joined.leave_out(what));
     }
 
     /// Leaves friends out, whose entries would be those of others.
