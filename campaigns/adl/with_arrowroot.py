@@ -79,7 +79,7 @@ def lepton_and_pair(tree: ar.Tree, n_threads: int) -> Histograms:
         f"coalesce({which}(place)[is_pair][best], -1)" for which in ("first", "second")
     )
     define["hardest"] = "argmax((place != i && place != j) ? pt : -1)"
-    # Of an event without a pair it is null, as ``best`` is.
+    # An event without a pair has null, as for ``best``.
     define["transverse"] = "sqrt(2 * pt[hardest] * MET_pt * (1 - cos(MET_phi - phi[hardest]))) + 0 * best"
     events = tree.to_arrow("transverse", define=define, filter="nMuon + nElectron >= 3", n_threads=n_threads)
     found = [np.from_dlpack(chunk) for chunk in events["transverse"].drop_null().chunks]

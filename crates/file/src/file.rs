@@ -41,7 +41,7 @@ pub(crate) struct Inner {
     /// What is known of the key lists, as long as not all keys are.
     pub(crate) listing: Mutex<Listing>,
     pub(crate) keys: OnceLock<Keys>,
-    /// Whether there are records behind the end that the header states.
+    /// True if there are records behind the end that the header states.
     pub(crate) has_more: OnceLock<bool>,
     pub(crate) root_directory: Option<Directory>,
     /// Why there is none, if its record cannot be read.

@@ -34,12 +34,12 @@ pub(crate) enum Unlisted {
 }
 
 impl File {
-    /// Whether it goes on behind the end that its header states, as it was not closed after it was last written.
+    /// True if it goes on behind the end that its header states, as it was not closed after it was last written.
     pub(crate) fn is_longer(&self) -> bool {
         self.size_bytes() > self.header().end && *self.inner.has_more.get_or_init(|| self.has_record_behind_end())
     }
 
-    /// Whether a record begins at the end that the header states. A closed file may have other bytes there: the remains of a
+    /// True if a record begins at the end that the header states. A closed file may have other bytes there: the remains of a
     /// longer list of free segments, or a free record that goes on to the end of the file, or farther, which
     /// `TFile::MakeFree` (ROOT 6.40) leaves of what was removed from the end.
     fn has_record_behind_end(&self) -> bool {

@@ -329,7 +329,7 @@ class Chain:
 
     @property
     def of_row(self) -> OfRow | None:
-        """What a tree alone has of the row that it is a part of; None: it is of none."""
+        """Notes of a tree alone on the row that it is a part of; None: it is of none."""
         return self._of_row
 
     @property

@@ -147,7 +147,7 @@ class WithFriends(Chain):
 
     @property
     def of_row(self) -> OfRow | None:
-        """What the main tree has of the row that it is a part of; None: it is of none."""
+        """Notes of the main tree on the row that it is a part of; None: it is of none."""
         return self.main.of_row
 
     @property

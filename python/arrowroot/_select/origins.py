@@ -23,7 +23,7 @@ SAMPLE: Origin = "sample"
 
 
 class OfRow(NamedTuple):
-    """What a tree that is read alone has of the row of files that it is a part of.
+    """Notes of a tree that is read alone on the row of files that it is a part of.
 
     sample: "" for none. has_samples: the files are of samples. origins: names that say where entries come from in the
     whole row, whatever columns this tree has; None: those that no column here has.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arrowroot._errors import CorruptFileError, InvalidRequestError, NoSuchFileError
+from arrowroot._errors import CorruptFileError, InvalidRequestError
 from arrowroot._render import shown
 from arrowroot._writing.older import Older, path_in_file
 
@@ -22,7 +22,7 @@ def check_nothing_is_lost(path: str, name: str) -> None:
     """
     try:
         older = Older.of(path)
-    except (CorruptFileError, NoSuchFileError):
+    except CorruptFileError:
         return
     name = path_in_file(name)
     if older is None or older.has(name) or not (others := older.objects):

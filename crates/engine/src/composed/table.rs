@@ -44,7 +44,8 @@ impl Composed {
         stored.as_ref() != Some(column.stored.data_type())
     }
 
-    /// What a projected field shows, by the names of members of columns: those of pairs and tuples are numbers in the table inside.
+    /// The field that a projected one shows, by the names of members of columns: those of pairs and tuples are numbers in the
+    /// table inside.
     fn source_by_names(&self, source: &str) -> Option<String> {
         let (mark, path) = source.strip_prefix('#').map_or(("", source), |path| ("#", path));
         let rest_in =
@@ -99,7 +100,7 @@ impl Composed {
     }
 }
 
-/// What is behind a name, and the dot behind that, in a path that begins with it; empty if it is the whole path.
+/// The rest of a path that begins with a name, behind the dot; empty if it is the whole path.
 fn after<'p>(path: &'p str, name: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(name)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }

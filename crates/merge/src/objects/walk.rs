@@ -51,7 +51,7 @@ struct Walk<'a> {
     counter: usize,
     /// The group that sums are added to.
     group: usize,
-    /// Those of the last `TObject`.
+    /// The bits of the last `TObject`.
     own_bits: u32,
     /// The polygon of a bin is walked, whose points are the same in all.
     is_shape: bool,

@@ -41,8 +41,8 @@ pub(super) struct Behind {
     witness: (usize, u64),
 }
 
-/// What comes before values of new columns that are in collections of known fields, or cannot be deferred. `n_known`: number of
-/// known physical columns.
+/// The elements before the values of new columns that are in collections of known fields, or cannot be deferred. `n_known`: number
+/// of known physical columns.
 ///
 /// # Errors
 /// [`Error::InvalidRequest`] for records without members, of which nothing says how many there are, and for default values that
