@@ -288,5 +288,5 @@ def test_records_without_members_do_not_grow_and_the_error_names_the_member(is_l
         table.append(
             pa.table({"r": pa.array([empty] if is_list else empty, pa.list_(kind) if is_list else kind)})
         )
-        with pytest.raises(ar.InvalidRequestError, match='column "r.a"'):
+        with pytest.raises(ar.InvalidRequestError, match=r'column "r\.a"'):
             table.append(pa.table({"r": [full] if is_list else full}))
