@@ -487,4 +487,6 @@ def test_an_alias_of_a_column_that_was_one_stays(tmp_path):
         tree.append({name: np.arange(5.0) for name in "xy"})
     made = ar.skim(tmp_path / "in.root", tmp_path / "out.root", "t", ["s", "y"])
     assert ar.open(tmp_path / "out.root")["t"].aliases == {"u": "s+1"}
-    assert [why for _, why in made.notes_left_out] == [f"{alias!r} is of 'x', which is left out" for alias in "sv"]
+    assert [why for _, why in made.notes_left_out] == [
+        f"{alias!r} is of 'x', which is left out" for alias in "sv"
+    ]
