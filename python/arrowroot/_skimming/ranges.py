@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from arrowroot import _native
 from arrowroot._api.attributes import RANGE_COLUMNS
 from arrowroot._errors import ArrowrootError, CorruptFileError
 from arrowroot._writing.attributes import OWN_SET
+from arrowroot._writing.texts import fault_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ def sets_of(tree: Tree) -> tuple[dict[str, AttributeSet], list[tuple[str, str]]]
     for name in tree.attribute_sets:
         if name == OWN_SET:
             continue
-        fault = _native.name_fault(name)
+        fault = fault_of_name(name)
         if fault is not None:
             left_out.append((name, fault))
             continue

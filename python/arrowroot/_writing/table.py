@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from arrowroot import _native
 from arrowroot._arguments import not_made, takes
 from arrowroot._arrow.kinds import nullable_in_either
 from arrowroot._errors import (
@@ -51,7 +50,7 @@ from arrowroot._writing.learning import Learning, WaitingEntries, is_large
 from arrowroot._writing.naming import naming, reraising
 from arrowroot._writing.options import CheckedOptions
 from arrowroot._writing.schema import checked_schema, schema_of
-from arrowroot._writing.texts import checked_text
+from arrowroot._writing.texts import checked_text, fault_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from arrowroot import _native
     from arrowroot._api.tree import Tree
     from arrowroot._layout.layout import Layout
     from arrowroot._layout.settings import Format
@@ -292,7 +292,7 @@ class TableWriter:
 
     def _check_name(self, name: str, what: str) -> None:
         """Raise InvalidRequestError for a name by which ROOT opens no RNTuple, and no attribute set."""
-        fault = _native.name_fault(name)
+        fault = fault_of_name(name)
         if fault is not None:
             raise InvalidRequestError(f"{self._where}: {what} {fault}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arrowroot import _native
 from arrowroot._errors import InvalidRequestError
 from arrowroot._render import shown
 
@@ -15,3 +16,8 @@ def checked_text(value: object, what: str) -> str:
     except UnicodeEncodeError as error:
         raise InvalidRequestError(f"{what}: {shown(value)} is no text: {error.reason}") from None
     return value
+
+
+def fault_of_name(name: str) -> str | None:
+    """Return why ROOT opens no RNTuple, and no attribute set of one, by a name; None if it does."""
+    return _native.name_fault(name)
