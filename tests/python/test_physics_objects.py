@@ -216,10 +216,34 @@ def test_members_that_a_file_lacks_are_null_in_its_records(path, tmp_path, how):
     assert all(one["eta"] is None and one["dxy"] == 2 * one["pt"] for row in muons[N:] for one in row)
 
 
+def test_vectors_in_a_split_collection_are_records_in_its_records(conformance):
+    tree = ar.open(conformance / "skhep" / "uproot-issue-1221.root")["TrkAna/trkana"]
+    inside = [f"crvcoincs/crvcoincs.pos.fCoordinates.f{axis}" for axis in "XYZ"]
+    flat = [tree.to_arrow(path).column(0).to_pylist() for path in inside]
+    read = tree.to_arrow(["crvcoincs", "crvsummarymc./crvsummarymc.pos"], objects=True)
+    places = [[list(one["pos"].values()) for one in row] for row in read["crvcoincs"].to_pylist()]
+    assert any(places)
+    assert places == [[list(one) for one in zip(*rows, strict=True)] for rows in zip(*flat, strict=True)]
+    assert [one.name for one in read.schema.field(1).type] == ["x", "y", "z"]
+
+
+def test_a_member_without_items_is_named_with_what_leaves_it_out(conformance):
+    """Its bits are in no basket, as ROOT wrote the file."""
+    tree = ar.open(conformance / "skhep" / "uproot-mc10events.root")["Events"]
+    with pytest.raises(
+        ar.CorruptFileError, match=r"'hltMatchBits' of 'Electron' has 0 items .*\"!Electron\.hltMatchBits\""
+    ):
+        tree.to_arrow(["Electron"], objects=True)
+    assert (
+        tree.to_arrow(["Electron", "!Electron.hltMatchBits"], objects=True)["Electron"].to_pylist()[0][0]["q"]
+        == 1
+    )
+
+
 def test_lists_of_other_lengths_are_no_records():
     lists = [pa.array([[1], [2, 3]]), pa.array([[1, 2], [3]])]
     field = pa.field("m", pa.list_(pa.struct([pa.field("a", pa.int64()), pa.field("b", pa.int64())])))
-    with pytest.raises(ar.CorruptFileError, match="other numbers of items"):
+    with pytest.raises(ar.CorruptFileError, match="has 1 items where another has 2"):
         zipped._zipped(lists, field, "here")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from arrowroot._arrow.chunks import may_be_too_long, with_64_bits
 from arrowroot._arrow.masks import is_masked
+from arrowroot._arrow.vectors import RECORD
 from arrowroot._errors import UnsupportedError, missing_library, warn_recorded_schema
 from arrowroot._render import printable
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: The key, in the metadata of a list's items, of the name of the records that these are.
-RECORD = b"arrowroot:record"
 #: Options of pyarrow that say what integers become when some are null.
 _TYPE_OPTIONS = {"types_mapper", "integer_object_nulls"}
 
@@ -153,7 +152,7 @@ def to_awkward(table: pa.Table, *, wide_lists: bool = False) -> ak.Array:
         raise missing_library("awkward", "to_awkward()") from error
     import pyarrow as pa
 
-    records = {field.name: _record_of(field.type) for field in table.schema}
+    named = [field for field in table.schema if _has_names(field)]
     for index, field in enumerate(table.schema):
         chunks = table.column(index).chunks or [pa.nulls(0, field.type)]
         plain = [_without_maps(_without_offset(chunk)) for chunk in chunks]
@@ -165,19 +164,35 @@ def to_awkward(table: pa.Table, *, wide_lists: bool = False) -> ak.Array:
             table = table.set_column(index, field.with_type(column.type), column)
     with _naming_column("to_awkward()", table, awkward.from_arrow):
         found = awkward.from_arrow(table)
-    for name, record in records.items():
-        if record is not None:
-            found = awkward.with_field(found, awkward.with_name(found[name], record), name)
+    for field in named:
+        column = awkward.Array(_with_names(found[field.name].layout, field))
+        found = awkward.with_field(found, column, field.name)
     return found
 
 
-def _record_of(kind: pa.DataType) -> str | None:
-    """Return the name of the records in lists, by which Awkward finds their behaviours."""
-    import pyarrow as pa
+def _has_names(field: pa.Field) -> bool:
+    """Return whether a field, or one inside of it, is of records that have a name."""
+    kind = field.type
+    return RECORD in (field.metadata or {}) or any(_has_names(kind.field(i)) for i in range(kind.num_fields))
 
-    note = kind.value_field.metadata if pa.types.is_list(kind) or pa.types.is_large_list(kind) else None
-    name = (note or {}).get(RECORD)
-    return None if name is None else name.decode("utf-8", "replace")
+
+def _with_names(layout: ak.contents.Content, field: pa.Field) -> ak.contents.Content:
+    """Return a column whose records have the names, by which Awkward finds their behaviours, that a field tells."""
+    import awkward
+
+    if layout.is_record:
+        name = (field.metadata or {}).get(RECORD)
+        return awkward.contents.RecordArray(
+            [_with_names(layout.content(one.name), one) for one in field.type],
+            layout.fields,
+            length=layout.length,
+            parameters=layout.parameters if name is None else {"__record__": name.decode("utf-8", "replace")},
+        )
+    if layout.is_option or layout.is_indexed:
+        return layout.copy(content=_with_names(layout.content, field))
+    if layout.is_list and field.type.num_fields:  # a text is a list without a field
+        return layout.copy(content=_with_names(layout.content, field.type.field(0)))
+    return layout
 
 
 def to_numpy(table: pa.Table) -> dict[str, npt.NDArray[Any]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from arrowroot._arrow.convert import RECORD
+from arrowroot._arrow.vectors import RECORD, as_vectors
 from arrowroot._errors import CorruptFileError
 from arrowroot._passes.source import Around, Source, import_batch
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from arrowroot._arrow.vectors import Convert
     from arrowroot._select.objects import Zip
 
 #: Keys of the metadata of a member's field: the title of its column, and the type in C++.
@@ -20,7 +21,7 @@ TITLE, TYPE = b"title", b"type"
 
 
 class Zipped(Around[Source]):
-    """A pass that delivers members of objects as one column of lists of records. No value is copied."""
+    """A pass that delivers members of objects as one column of records, or of lists of them. No value is copied."""
 
     def __init__(
         self, source: Source, columns: Sequence[Zip], notes: Mapping[str, Mapping[bytes, str]]
@@ -31,6 +32,7 @@ class Zipped(Around[Source]):
         self._columns = columns
         self._notes = notes
         self._schema: pa.Schema | None = None
+        self._parts: list[_Part] = []
 
     @property
     def column_names(self) -> list[str]:
@@ -41,26 +43,9 @@ class Zipped(Around[Source]):
             import pyarrow as pa
 
             inner = self._source.schema()
-            fields = [
-                inner.field(one.name) if one.members is None else self._field(one, inner)
-                for one in self._columns
-            ]
-            self._schema = pa.schema(fields, inner.metadata)
+            self._parts = [_Part.of(one, inner, self._notes) for one in self._columns]
+            self._schema = pa.schema([part.delivered for part in self._parts], inner.metadata)
         return self._schema
-
-    def _field(self, column: Zip, inner: pa.Schema) -> pa.Field:
-        import pyarrow as pa
-
-        members = []
-        lists = [inner.field(path) for path in (column.members or {}).values()]
-        is_nullable = all(field.nullable for field in lists)
-        for (name, path), field in zip((column.members or {}).items(), lists, strict=True):
-            item = field.type.value_field
-            may_lack = item.nullable or (field.nullable and not is_nullable)
-            members.append(pa.field(name, item.type, may_lack, self._notes.get(path)))
-        note = {RECORD: column.record} if column.record else None
-        items = pa.field("item", pa.struct(members), nullable=False, metadata=note)
-        return pa.field(column.name, pa.list_(items), is_nullable)
 
     def next_batch(self) -> pa.RecordBatch | None:
         import pyarrow as pa
@@ -69,13 +54,62 @@ class Zipped(Around[Source]):
         if batch is None:
             return None
         ours = import_batch(batch, self._source)
-        arrays = [
-            ours.column(one.name)
-            if one.members is None
-            else _zipped([ours.column(path) for path in one.members.values()], field, self.place())
-            for one, field in zip(self._columns, self.schema(), strict=True)
+        schema = self.schema()
+        return pa.RecordBatch.from_arrays(
+            [part.array(ours, self.place()) for part in self._parts], schema=schema
+        )
+
+
+class _Part(NamedTuple):
+    """A column to deliver, as it is put together, and then with ROOT's vectors as those of others."""
+
+    field: pa.Field
+    delivered: pa.Field
+    convert: Convert | None
+    #: Columns of the members; None: it is read as it is.
+    paths: list[str] | None
+
+    @classmethod
+    def of(cls, column: Zip, inner: pa.Schema, notes: Mapping[str, Mapping[bytes, str]]) -> _Part:
+        members = column.members
+        field = inner.field(column.name) if members is None else _field(column, inner, notes)
+        return cls(field, *as_vectors(field), None if members is None else list(members.values()))
+
+    def array(self, batch: pa.RecordBatch, where: str) -> pa.Array:
+        import pyarrow as pa
+
+        if self.paths is None:
+            made = batch.column(self.field.name)
+        elif pa.types.is_struct(self.field.type):
+            made = pa.StructArray.from_arrays(
+                [batch.column(path) for path in self.paths], fields=list(self.field.type)
+            )
+        else:
+            made = _zipped([batch.column(path) for path in self.paths], self.field, where)
+        return made if self.convert is None else self.convert(made)
+
+
+def _field(column: Zip, inner: pa.Schema, notes: Mapping[str, Mapping[bytes, str]]) -> pa.Field:
+    """Return the field of a record of columns, or of a list of records, of columns of lists."""
+    import pyarrow as pa
+
+    given = column.members or {}
+    columns = [inner.field(path) for path in given.values()]
+    note = {RECORD: column.record} if column.record else None
+    if not column.is_list:
+        members = [
+            pa.field(member, field.type, field.nullable, notes.get(path))
+            for (member, path), field in zip(given.items(), columns, strict=True)
         ]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema())
+        return pa.field(column.name, pa.struct(members), nullable=False, metadata=note)
+    is_nullable = all(field.nullable for field in columns)
+    members = []
+    for (member, path), field in zip(given.items(), columns, strict=True):
+        item = field.type.value_field
+        may_lack = item.nullable or (field.nullable and not is_nullable)
+        members.append(pa.field(member, item.type, may_lack, notes.get(path)))
+    items = pa.field("item", pa.struct(members), nullable=False, metadata=note)
+    return pa.field(column.name, pa.list_(items), is_nullable)
 
 
 def _zipped(lists: Sequence[pa.ListArray], field: pa.Field, where: str) -> pa.ListArray:
@@ -115,10 +149,13 @@ def _of_differing(lists: Sequence[pa.ListArray], field: pa.Field, where: str) ->
     is_there = [arrays.to_numpy(one.is_valid()) for one in lists]
     lengths = [np.where(there, np.diff(end), 0) for end, there in zip(ends, is_there, strict=True)]
     n_items = np.maximum.reduce(lengths)
-    if any((there & (length != n_items)).any() for there, length in zip(is_there, lengths, strict=True)):
-        raise CorruptFileError(
-            f"{where}: members of {field.name!r} have other numbers of items than the others of one entry"
-        )
+    for member, there, length in zip(field.type.value_type, is_there, lengths, strict=True):
+        if (there & (length != n_items)).any():
+            at = int((there & (length != n_items)).argmax())
+            raise CorruptFileError(
+                f"{where}: member {member.name!r} of {field.name!r} has {length[at]:,} items where another has"
+                f' {n_items[at]:,}; leave it out with "!{field.name}.{member.name}"'
+            )
     offsets = np.concatenate([[0], np.cumsum(n_items)])
     owner = np.repeat(np.arange(len(n_items)), n_items)
     values = []

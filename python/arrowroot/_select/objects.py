@@ -7,6 +7,7 @@ from collections.abc import Mapping  # noqa: TC003 - a NamedTuple's annotation
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from arrowroot._arrow.vectors import OF_TOBJECT, coordinates_of
 from arrowroot._select.columns import Candidate
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 _COLLECTION = r"(std::)?vector<|TClonesArray|ROOT::VecOps::RVec<"
 #: Podio's references to objects of other collections.
 _REFERENCES = r"(std::)?vector<podio::ObjectID>$"
-#: Members of TObject, which say nothing of physics.
-OF_TOBJECT = frozenset({"fUniqueID", "fBits"})
+#: Groups of branches that are one vector.
+_VECTOR = r"ROOT::Math::(LorentzVector|DisplacementVector[23]D|PositionVector[23]D)<"
 #: Members of which the vector package takes one each, for the records that it adds behaviours to.
 _AZIMUTHAL, _LONGITUDINAL = ({"pt", "phi"}, {"px", "py"}), ({"eta"}, {"theta"}, {"pz"})
 _TEMPORAL = frozenset({"mass", "m", "M", "energy", "e", "E"})
@@ -39,6 +40,7 @@ class PhysicsObject(NamedTuple):
 
     members: paths of the columns by the names of the members. counter: the column with the number of objects, None if
     only their members say it. record: the name under which the ``vector`` package knows such records in Awkward.
+    is_list: False for one vector an entry, of which there is no number.
     relations: podio's lists of references, by the names of the relations ("0" and so on in old files). Members
     ``tracks_begin`` and ``tracks_end`` say which part of the list ``relations["tracks"]`` is of an object.
 
@@ -51,6 +53,7 @@ class PhysicsObject(NamedTuple):
     counter: str | None
     record: str | None
     relations: Mapping[str, str] = MappingProxyType({})
+    is_list: bool = True
 
 
 def record_of(members: Iterable[str]) -> str | None:
@@ -67,13 +70,11 @@ def objects_in(branches: Sequence[CountedBranch]) -> dict[str, PhysicsObject]:
     counted: dict[str, list[str]] = {}
     parts: dict[str, list[str]] = {}
     for index, branch in enumerate(branches):
-        if branch.is_group and re.match(_COLLECTION, branch.type_name):
-            inside = [
-                one.path
-                for one in _behind(branches, index)
-                if not one.is_group and one.unsupported is None and one.type_name.endswith("]")
-            ]
-            _add(found, branch.name.rstrip("."), {_member(path, branch): path for path in inside}, None)
+        is_list = bool(re.match(_COLLECTION, branch.type_name))
+        if branch.is_group and (is_list or re.match(_VECTOR, branch.type_name)):
+            _add_group(
+                found, branch, [one for one in _behind(branches, index) if not one.is_group], is_list=is_list
+            )
         elif branch.is_part and branch.unsupported is None:
             parts.setdefault(branch.path.rpartition(".")[0], []).append(branch.path)
         elif branch.depth == 0 and branch.counter is not None and branch.unsupported is None:
@@ -154,6 +155,22 @@ def _add(found: dict[str, PhysicsObject], name: str, members: dict[str, str], co
         found[name] = PhysicsObject(name, members, counter, record_of(members))
 
 
+def _add_group(
+    found: dict[str, PhysicsObject], group: CountedBranch, inside: Sequence[CountedBranch], *, is_list: bool
+) -> None:
+    """Add a collection that is split, or one vector; a vector in a split collection is a member of that."""
+    read = [one for one in inside if one.unsupported is None and one.type_name.endswith("]") is is_list]
+    members = {_member(one.path, group): one.path for one in read}
+    kinds = {name: one.arrow_type or "" for name, one in zip(members, read, strict=False)}
+    known = coordinates_of(kinds)
+    name = (group.name if is_list else group.path).rstrip(".")
+    if known is not None and name not in found:
+        named = {known.names.get(one, one): path for one, path in members.items()}
+        found[name] = PhysicsObject(name, named, None, known.record, is_list=is_list)
+    elif is_list:
+        _add(found, name, members, None)
+
+
 def _common_begin(counter: str, paths: Sequence[str]) -> str:
     """Return the begin of names, with a "_", that says what they are members of; "" if they have none in common.
 
@@ -178,6 +195,7 @@ class Zip(NamedTuple):
     #: Paths by the names of the members; None: the column of that name.
     members: dict[str, str] | None
     record: str | None = None
+    is_list: bool = True
 
 
 def spelled_out(
@@ -223,7 +241,16 @@ def zipped(
             if path not in counters and not _stands_for(path, objects):
                 found[path] = Zip(path, None)
         elif member not in OF_TOBJECT or (named and (path in named or f"{one.name}.{member}" in named)):
-            into = found.setdefault(one.name, Zip(one.name, {}, None))
+            into = found.setdefault(one.name, Zip(one.name, {}, None, one.is_list))
             if into.members is not None:
                 into.members[member] = path
-    return [one._replace(record=record_of(one.members or ())) for one in found.values()]
+    return [one._replace(record=_record_of(one, objects)) for one in found.values()]
+
+
+def _record_of(chosen: Zip, objects: Mapping[str, PhysicsObject]) -> str | None:
+    """Return the name of the records of the members that are read: of all of them, or of some that are a vector."""
+    if chosen.members is None:
+        return None
+    whole = objects[chosen.name]
+    is_whole = {*whole.members} - OF_TOBJECT <= {*chosen.members}
+    return whole.record if is_whole else record_of(chosen.members)
