@@ -14,10 +14,10 @@ from tests.lab import hubs
 LAST = hubs.FIRST_NIGHT + timedelta(days=29)
 
 
-def all_sites(figures, hours=10, failing=()):
+def all_sites(figures, hours=10, failing=(), last=LAST):
     """The table of sites as of so many hours after the last night began: rows by site."""
     told = sites(
-        Chosen.all_of(figures), LAST + timedelta(hours=hours), {one.uuid: one.site for one in failing}
+        Chosen.all_of(figures), last + timedelta(hours=hours), {one.uuid: one.site for one in failing}
     )
     return told, {row["site"]: row for row in told.table.records()}
 
@@ -102,7 +102,7 @@ def test_the_level_of_a_rise_that_is_long_is_over_the_nights_before_it():
 
 
 def test_a_test_has_a_rhythm_of_its_own_and_is_silent_after_two_rounds_of_that():
-    figures = hubs.Hub(sites=("A", "B")).figures()
+    figures = hubs.Hub(sites=("A", "B"), n_nights=36).figures()
     nights = sorted({one.created_at[:10] for one in figures})
     figures = [
         one
@@ -111,7 +111,7 @@ def test_a_test_has_a_rhythm_of_its_own_and_is_silent_after_two_rounds_of_that()
         or (one.case == "all" and one.created_at[:10] < nights[-2])
         or (one.case == "2 % of branches" and nights.index(one.created_at[:10]) % 3 == 0)
     ]
-    told, rows = all_sites(figures)
+    told, rows = all_sites(figures, last=hubs.FIRST_NIGHT + timedelta(days=35))
     assert (rows["A"]["state"], told.cells[0, "state"].look) == ("part silent", "watch")
     assert rows["A"]["test all"].endswith(" silent")
     assert told.silent_tests == ["A, test all for 2 days"]

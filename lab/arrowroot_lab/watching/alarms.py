@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot_lab.documents import in_utc
 from arrowroot_lab.mining.format import shown
-from arrowroot_lab.statistics.rises import LEAST_ROUNDS, WINDOW
+from arrowroot_lab.statistics.rises import LEAST_ROUNDS, N_MISSED, WINDOW
 
 from .places import MEMORY, METRICS, Figure, Group, SiteHistory, SiteRise, histories
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 TITLES = dict(zip(METRICS, ("time", "CPU time", "memory"), strict=True))
 #: So large a share of the sites that could show it makes a rise one of all; and so far apart it may begin, in rounds.
 _SHARE_OF_SITES, _APART = 0.6, 3
-#: Rounds that were missed until a place is silent, and the share of a round by which one may be late.
-N_MISSED, _LATE = 2, 0.5
+#: The share of a round by which one may be late.
+_LATE = 0.5
 #: The newest distances of rounds that tell the rhythm of a site, and how many rounds do; without any it is a day.
 _N_GAPS, _LEAST_OF_RHYTHM, _DAY_S = 10, 3, 86_400.0
 
@@ -174,8 +174,7 @@ def _of_site(history: SiteHistory) -> list[list[SiteRise]]:
 
 
 def _is_near(ones: Sequence[SiteRise]) -> bool:
-    begins = [one.rise.begin for one in ones]
-    return max(begins) - min(begins) <= _APART
+    return max(one.earliest for one in ones) - min(one.rise.begin for one in ones) <= _APART
 
 
 def _whole(history: SiteHistory, parts: list[SiteRise]) -> SiteRise:
@@ -277,7 +276,7 @@ def _together(faults: list[list[SiteRise]]) -> list[list[SiteRise]]:
     return [
         fault
         for fault in faults
-        if abs(_time(fault[0].since) - middle).total_seconds() <= _APART * rhythm_s(fault[0].history.rounds)
+        if abs(_time(fault[0].since) - middle).total_seconds() <= _APART * _own_rhythm_s(fault[0])
     ]
 
 
@@ -359,6 +358,8 @@ def _others_of_site(one: SiteRise) -> str:
     others = [at for at in range(len(one.history.rows)) if at not in one.rise.members]
     if not others:
         return "all series of the site rose" if len(one.rise.members) > 1 else ""
+    # Of what is measured no more nobody knows what it did.
+    others = [at for at in others if not quiet_rounds([one.history.results[at]])[1]]
     storages = dict.fromkeys(one.history.rows[at].storage for at in others)
     levels = {
         storage: one.history.level(
@@ -448,7 +449,7 @@ def _unknown(history: SiteHistory, silent: Container[str]) -> list[PlaceAlarm]:
         if f"{history.site}, storage {storage}" in silent:
             continue
         columns = zip(*history.of_storage(storage), strict=True)
-        timed = [any(one and one.wall_ns for one in results) for results in columns]
+        timed = [any(one and one.wall_ns for one in results) for results in columns if any(results)]
         if not any(timed[-WINDOW:]):
             reasons[f"no sample is counted in the last {min(WINDOW, len(timed))} rounds"].append(storage)
         elif sum(timed) < LEAST_ROUNDS + WINDOW:
@@ -471,6 +472,11 @@ def rhythm_s(rounds: Sequence[str]) -> float:
         (_time(after) - _time(before)).total_seconds() for before, after in pairwise(rounds[-_N_GAPS - 1 :])
     ]
     return max(statistics.median(gaps), 1.0) if gaps else _DAY_S
+
+
+def _own_rhythm_s(one: SiteRise) -> float:
+    """How long it usually takes from one round to the next in which its series are measured."""
+    return rhythm_s([one.history.rounds[at] for at in one.history.own_rounds(one.rise.members)])
 
 
 def _time(date: str) -> datetime:

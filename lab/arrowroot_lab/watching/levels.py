@@ -44,25 +44,22 @@ class Level(NamedTuple):
         return f"{PREFIXES[self.metric]}{shown(self.ratio, 'ratio')}{last}"
 
 
-def level_of(history: SiteHistory, rows: Sequence[int], end: int | None = None) -> Level:
+def level_of(history: SiteHistory, rows: Sequence[int]) -> Level:
     """Return the level of some series, by wall time, or by CPU time or memory where that alone rose.
 
-    Of what rose it is that of all rounds since, as the alarm tells it, else that of the last three.
-
-    end: the round behind the last one; None: that behind the site's last one
+    Of what rose it is that of all rounds since, as the alarm tells it, else that of the last three of their own.
     """
     risen = {
         one.metric: one.rise
         for one in history.rises
         if one.is_open and 2 * len({*one.rise.members} & {*rows}) > len(rows)
     }
-    levels = {metric: history.level(rows, metric, end=end) or 0.0 for metric in METRICS}
+    levels = {metric: history.level(rows, metric) or 0.0 for metric in METRICS}
     for metric, one in risen.items():
         # The same number as that of the alarm, if it is of the same series.
         is_whole = {*one.members} == {*rows}
-        since = len(history.rounds) - one.begin
-        levels[metric] = one.ratio if is_whole else history.level(rows, metric, since) or 0.0
+        levels[metric] = one.ratio if is_whole else history.level(rows, metric, since=one.begin) or 0.0
     metric = max(METRICS, key=lambda key: (key in risen, levels[key] >= TO_WATCH, -METRICS.index(key)))
     is_high = metric in risen or levels[metric] >= TO_WATCH
-    last = 0.0 if is_high else history.level(rows, "wall_ns", 1, end) or 0.0
+    last = 0.0 if is_high else history.level(rows, "wall_ns", 1) or 0.0
     return Level(levels[metric] or None, metric, metric in risen, last if last >= _LAST_TO_WATCH else 0.0)

@@ -10,12 +10,14 @@ import math
 import statistics
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from arrowroot_lab.documents import in_utc
 from arrowroot_lab.mining.history import lines
 from arrowroot_lab.runs import command_of
 from arrowroot_lab.statistics.rises import (
@@ -29,7 +31,7 @@ from arrowroot_lab.statistics.rises import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from arrowroot_lab.statistics.rises import Rise
 
@@ -42,6 +44,8 @@ MEMORY = "peak_rss_bytes"
 METRICS = ("wall_ns", "cpu_ns", MEMORY)
 #: The first round of a rise is known to so many rounds.
 _NEAR = 1
+#: What commands that measure nothing twice are one round of.
+_LONGEST_ROUND = timedelta(days=1)
 
 
 class Figure(NamedTuple):
@@ -106,6 +110,13 @@ class SiteRise:
     def since(self) -> str:
         """When its first round began."""
         return self.history.rounds[self.rise.begin]
+
+    @property
+    def earliest(self) -> int:
+        """The round since which it may have been there: behind the last one of its own before the rise."""
+        own = self.history.own_rounds(self.rise.members)
+        before = own[own < self.rise.begin]
+        return int(before[-1]) + 1 if len(before) else self.rise.begin
 
     @property
     def seen(self) -> str:
@@ -195,33 +206,34 @@ class SiteHistory:
         ]
 
     def level(
-        self, rows: Sequence[int], metric: str, n_rounds: int = WINDOW, end: int | None = None
+        self, rows: Sequence[int], metric: str, n_rounds: int = WINDOW, since: int | None = None
     ) -> float | None:
         """Return the median of the last rounds of some series over their usual level; None: too few rounds.
 
-        end: the round behind the last one; None: that behind the site's last one
+        n_rounds: how many rounds in which one of them was measured
+        since: the first of these rounds, instead of their number
         """
-        logs = self._logs[metric]
-        end = len(self.rounds) if end is None else end
-        own = list(rows)
-        last = middles(logs[own, max(end - n_rounds, 0) : end], axis=1)
-        over = last - self._usual_until(metric, end)[own]
+        logs, rounds, own = self._logs[metric], self.own_rounds(rows), list(rows)
+        last = rounds[-n_rounds:] if since is None else rounds[rounds >= since]
+        over = middles(logs[own][:, last], axis=1)
+        over -= self._usual_until(metric, int(rounds[-WINDOW:][0]))[own]
         told = over[np.isfinite(over)]
         return math.exp(float(np.median(told))) if len(told) else None
 
-    def end_of(self, rows: Sequence[int]) -> int:
-        """Return the round behind the last one in which one of some series was measured."""
-        return 1 + max(
-            column for at in rows for column, one in enumerate(self.results[at]) if one is not None
-        )
+    def own_rounds(self, rows: Sequence[int]) -> Array:
+        """Return the rounds in which one of some series was measured."""
+        return np.flatnonzero(self._is_there[list(rows)].any(axis=0))
+
+    @cached_property
+    def _is_there(self) -> Array:
+        return np.array([[one is not None for one in row] for row in self.results])
 
     def _usual_until(self, metric: str, end: int) -> Array:
-        """The usual level of each series, before the last rounds that end there; NaN: too few rounds tell it."""
+        """The usual level of each series, before a round; NaN: too few rounds tell it."""
         if (known := self._usual.get((metric, end))) is not None:
             return known
         logs = self._logs[metric][:, :end]
         usual = np.isfinite(logs)
-        usual[:, -WINDOW:] = False
         for one in self.rises:
             if one.metric == metric:
                 usual[list(one.rise.members), one.rise.begin : one.rise.end] = False
@@ -264,26 +276,48 @@ def histories(figures: Iterable[Figure]) -> list[SiteHistory]:
 
 def _history(site: str, found: list[Figure]) -> SiteHistory:
     found.sort(key=attrgetter("created_at"))
-    starts: dict[str, str] = {}
+    by_command = defaultdict(list)
     by_series = defaultdict(list)
     for one in found:
-        round_ = _round(one)
-        starts.setdefault(round_, one.created_at)
-        by_series[one.storage, one.case, one.engine].append((round_, one))
-    columns = {key: at for at, key in enumerate(starts)}
+        # The results of no command are those of a day.
+        command = command_of(one.run) if one.run else one.created_at[:10]
+        series = one.storage, one.case, one.engine
+        by_command[command].append((series, one.created_at))
+        by_series[series].append((command, one))
+    columns, rounds = _rounds(by_command)
     by_row: dict[Row, list[Figure | None]] = {}
-    for key, series in by_series.items():
-        for version, places in lines([one.version for _, one in series]).items():
-            row = by_row.setdefault(Row(*key, version), [None] * len(columns))
+    for key, of_series in by_series.items():
+        for version, places in lines([one.version for _, one in of_series]).items():
+            row = by_row.setdefault(Row(*key, version), [None] * len(rounds))
             for place in places:
-                round_, one = series[place]
-                row[columns[round_]] = one
-    return SiteHistory(site, list(starts.values()), list(by_row), list(by_row.values()))
+                command, one = of_series[place]
+                row[columns[command]] = one
+    return SiteHistory(site, rounds, list(by_row), list(by_row.values()))
 
 
-def _round(one: Figure) -> str:
-    """The results of a command are one round, those of none of a day."""
-    return command_of(one.run) if one.run else one.created_at[:10]
+def _rounds(by_command: Mapping[str, Sequence[tuple[Hashable, str]]]) -> tuple[dict[str, int], list[str]]:
+    """Return the round of each command, and the beginnings of the rounds.
+
+    Commands in a row that measure nothing twice within a day are one round, as the campaigns of a night are: a slow
+    hour is one round that was slow, and not as many as there are campaigns.
+
+    by_command: series and date of each result, commands in their order
+    """
+    columns: dict[str, int] = {}
+    rounds: list[str] = []
+    known: set[Hashable] = set()
+    for command, results in by_command.items():
+        begin, own = results[0][1], {series for series, _ in results}
+        if not rounds or known & own or _time(begin) - _time(rounds[-1]) >= _LONGEST_ROUND:
+            rounds.append(begin)
+            known = set()
+        known |= own
+        columns[command] = len(rounds) - 1
+    return columns, rounds
+
+
+def _time(date: str) -> datetime:
+    return datetime.fromisoformat(in_utc(date).replace("Z", "+00:00"))
 
 
 def _label(row: Row) -> str:

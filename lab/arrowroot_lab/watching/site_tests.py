@@ -226,7 +226,7 @@ def _part(
 ) -> Part:
     results = [history.results[at] for at in rows]
     newest = [next(one for one in reversed(row) if one) for row in results]
-    level = level_of(history, rows, history.end_of(rows))
+    level = level_of(history, rows)
     _, is_silent = quiet_rounds(results)
     n_failed = sum(one.uuid in failing for one in newest)
     is_ill = n_failed or (level.is_risen and not is_silent)

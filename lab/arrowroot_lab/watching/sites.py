@@ -10,7 +10,7 @@ from arrowroot_lab.mining import Column, ResultTable
 from arrowroot_lab.mining.format import age, age_s, shown
 from arrowroot_lab.mining.results import natural
 
-from .alarms import PlaceState, alarms_of, missed_rounds
+from .alarms import PlaceState, alarms_of, missed_rounds, quiet_rounds
 from .choosing import Series
 from .levels import level_of
 from .places import histories
@@ -200,7 +200,11 @@ def _to_watch(
     by_storage: dict[str, list[int]] = {}
     for at in shown_rows[history.site]:
         by_storage.setdefault(history.rows[at].storage, []).append(at)
-    found = {name: level_of(history, rows) for name, rows in by_storage.items()}
+    found = {
+        name: level_of(history, rows)
+        for name, rows in by_storage.items()
+        if not quiet_rounds([history.results[at] for at in rows])[1]
+    }
     high = {name: level for name, level in found.items() if level.is_high and not level.is_risen}
     told = [f"storage {name} at {level.told}" for name, level in high.items()]
     told += [
