@@ -11,20 +11,24 @@ import subprocess
 import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, text
 
+from arrowroot_lab.runs import command_of
 from arrowroot_lab.store import Filter, Store
 from arrowroot_lab.store.migrations.newest import renew
 from arrowroot_lab.store.tables import metadata
-from tests.lab.hubs import FIRST_NIGHT, MODELS, Hub
+from tests.lab.hubs import FIRST_NIGHT, LATENCY_NS, MODELS, WORKLOADS, Hub
+
+if TYPE_CHECKING:
+    from arrowroot_lab.documents import Result
 
 #: A month is drawn, and put as the laboratory does; the months after it are the same by other dates and UUIDs.
 N_NIGHTS, N_SAMPLES = 30, 7
 SITES = tuple(f"SITE-{at:02d}" for at in range(50))
 VERSIONS = ("6.38.00", "6.40.00")
-_TURN_S = 80
+_TURN_S, _N_IN_TURN = 80, 2 * len(WORKLOADS) * len(LATENCY_NS)
 #: Runs of the first month begin with the hub's seed, in eight digits.
 _OTHER_RUNS = 1 << 16
 #: Months until both versions, which are measured in turns, go on by one.
@@ -46,16 +50,19 @@ def fill(store: Store, n_results: int) -> None:
     later -= timedelta(seconds=later.seconds, microseconds=later.microseconds)
     for version in VERSIONS:
         hub = Hub(sites=SITES, n_nights=N_NIGHTS, noise=0.03, models=tuple(MODELS)[:2], versions={0: version})
+        turns: dict[str, tuple[datetime, int]] = {}
         for result in hub.results():
             if version == VERSIONS[1]:
                 result.uuid = f"{result.uuid[:-1]}{int(result.uuid[-1], 16) ^ 1:x}"
             del result.samples[N_SAMPLES:]
+            # All that a site measures in a night is one run, so that storages have pairs.
+            result.campaign["run"] = f"{command_of(result.campaign['run'])}{0:012x}"
             result.created_at = _later(result.created_at, later)
-            begin = datetime.fromisoformat(result.created_at.replace("Z", "+00:00"))
+            begin, n_before = _turns_of(turns, result)
             for sample in result.samples:
-                # Both versions take turns.
-                elapsed = timedelta(seconds=_TURN_S * (sample.turn + 0.5 * (version == VERSIONS[1])))
-                sample.started_at = _date(begin + elapsed)
+                # All of a run take turns, both versions beside each other.
+                place = (2 * n_before + (version == VERSIONS[1])) / _N_IN_TURN
+                sample.started_at = _date(begin + timedelta(seconds=_TURN_S * (sample.turn + place)))
             store.put(result)
     with store._written() as connection:
         n = store.count()
@@ -67,6 +74,14 @@ def fill(store: Store, n_results: int) -> None:
             connection.execute(
                 text("SELECT setval(pg_get_serial_sequence('result', 'id'), max(id)) FROM result")
             )
+
+
+def _turns_of(turns: dict[str, tuple[datetime, int]], result: Result) -> tuple[datetime, int]:
+    """When the turns of a result's run begin, and how many of its results came before."""
+    run = result.campaign["run"]
+    begin, n_before = turns.get(run, (datetime.fromisoformat(result.created_at.replace("Z", "+00:00")), -1))
+    turns[run] = begin, n_before + 1
+    return turns[run]
 
 
 def _later(date: str, by: timedelta) -> str:

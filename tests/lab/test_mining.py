@@ -530,8 +530,13 @@ def test_versions_are_judged_by_runs_that_had_both_however_long_one_went_on_alon
         assert [(one.comparison.n_pairs, one.comparison.verdict) for one in compared] == [
             (24, Verdict.WORSE)
         ] * 2
-        # Those of many runs are of the newest ones that have pairs enough.
-        assert {one.comparison.n_pairs for one in compare(opened, Filter(), by="storage")[1]} == {60, 24}
+        # Those of many runs are of the newest ones that have pairs enough; a version that was replaced is asked for.
+        table, compared = compare(opened, Filter(), by="storage")
+        assert [one.comparison.n_pairs for one in compared] == [60]
+        assert table.notes[-1] == "Left out, as another version was measured there since: 1 (--version)."
+        _, compared = compare(opened, Filter(version=("6.38.00",)), by="storage")
+        assert [one.comparison.n_pairs for one in compared] == [24]
+        assert len(compare(opened, Filter(version=("6.*",)), by="storage")[1]) == 2
 
 
 @pytest.mark.parametrize(("n_alone", "asked"), [(0, [10]), (15, [10, 40])])

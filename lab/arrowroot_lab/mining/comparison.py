@@ -128,7 +128,10 @@ def compare(
         for row in rows
     ]
     chosen = _chosen(newest, by, before, now, store.firsts(where))
-    return _judged(store, _in_turns(store, where, chosen), by, asked, statistic)
+    standing = chosen if where.version else _standing(chosen)
+    n_replaced = len(chosen) - len(standing)
+    found = _judged(store, _in_turns(store, where, standing), by, asked, statistic)
+    return _with_replaced(*found, n_replaced)
 
 
 def _in_turns(store: Store, where: Filter, chosen: Sequence[_Sides]) -> list[_Sides]:
@@ -209,7 +212,9 @@ def compare_measured(
 ) -> tuple[ResultTable, list[Compared]]:
     """Do what ``compare`` does, with results that are at hand, newest first; their samples are read from the store."""
     asked = _asked(by, key, statistic)
-    return _judged(store, _chosen(found, by, before, now), by, asked, statistic)
+    chosen = _chosen(found, by, before, now)
+    standing = _standing(chosen)
+    return _with_replaced(*_judged(store, standing, by, asked, statistic), len(chosen) - len(standing))
 
 
 def _asked(by: str, key: str | None, statistic: str) -> list[Metric]:
@@ -260,8 +265,23 @@ def _chosen(
     return chosen
 
 
+def _standing(chosen: Sequence[_Sides]) -> list[_Sides]:
+    """The comparisons of which no other version of the same case was measured on both sides since."""
+    dates = [min(side[0].row.created_at for side in sides) for _, sides in chosen]
+    keys = [(*values, *(side[0].row.series_id for side in sides)) for values, sides in chosen]
+    newest: dict[tuple[str, ...], str] = {}
+    for key, date in zip(keys, dates, strict=True):
+        newest[key] = max(date, newest.get(key, date))
+    # Versions that are measured in turns stand beside each other.
+    return [one for one, key, date in zip(chosen, keys, dates, strict=True) if _later(date) >= newest[key]]
+
+
 def _judged(
-    store: Store, cases: Sequence[_Sides], by: str, metrics: Sequence[Metric], statistic: str
+    store: Store,
+    cases: Sequence[_Sides],
+    by: str,
+    metrics: Sequence[Metric],
+    statistic: str,
 ) -> tuple[ResultTable, list[Compared]]:
     """Judge each case by its pairs, or by its nights."""
     chosen = [(sides, _compared_of(both, by)) for sides, both in cases]
@@ -274,6 +294,14 @@ def _judged(
     told = [compared(Case(both, by, samples), sides, metrics, statistic=statistic) for sides, both in chosen]
     told.sort(key=lambda one: (_ORDER.index(one.comparison.verdict), -_size(one)))
     return _table(told, by, metrics[0], statistic, skipped), told
+
+
+def _with_replaced(
+    table: ResultTable, told: list[Compared], n_replaced: int
+) -> tuple[ResultTable, list[Compared]]:
+    """The same with a note of how many were left out."""
+    note = f"Left out, as another version was measured there since: {n_replaced} (--version)."
+    return (replace(table, notes=(*table.notes, note)) if n_replaced else table), told
 
 
 def _size(one: Compared) -> float:
