@@ -235,12 +235,13 @@ class _Rhythm:
         last = logs[:, firsts[:, None] + np.arange(WINDOW)].swapaxes(0, 1) - levels[:, :, None]
         found = np.zeros(len(nows), bool)
         for rows in self._by_size:
-            befores, windows = (
-                # Most groups are one series, which is its own middle.
-                values[:, rows[:, 0]] if rows.shape[1] == 1 else middles(values[:, rows], axis=2)
-                for values in (over, last)
-            )
-            usual_of = middles(befores, axis=-1)
+            if rows.shape[1] == 1:
+                # Most groups are one series, which is its own middle, and whose level was taken away.
+                befores, windows = over[:, rows[:, 0]], last[:, rows[:, 0]]
+                usual_of = np.zeros(befores.shape[:-1])
+            else:
+                befores, windows = middles(over[:, rows], axis=2), middles(last[:, rows], axis=2)
+                usual_of = middles(befores, axis=-1)
             n_before = np.isfinite(befores).sum(axis=-1)
             low, height = np.moveaxis(np.sort(windows, axis=-1)[..., :2] - usual_of[..., None], -1, 0)
             could = np.isfinite(windows).all(axis=-1) & (n_before >= LEAST_ROUNDS)
@@ -365,7 +366,8 @@ def _usual(logs: Array, is_usual: Array, ends: Array) -> tuple[Array, Array]:
     n_later = n_until[:, ends].T[:, :, None] - n_until[None, :, :-1]
     usual = is_usual & (n_later <= MOST_ROUNDS)
     usual &= np.arange(logs.shape[1]) < ends[:, None, None]
-    levels = middles(np.where(usual, logs, np.nan), axis=-1)
+    there = usual.any(axis=(0, 1)).nonzero()[0]
+    levels = middles(np.where(usual[:, :, there], logs[:, there], np.nan), axis=-1)
     levels[usual.sum(axis=-1) < LEAST_ROUNDS] = np.nan
     return usual, levels
 
