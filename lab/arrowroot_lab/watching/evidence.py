@@ -127,6 +127,26 @@ def _figures(both: Sequence[Both]) -> dict[str, tuple[float, float]]:
     return told
 
 
+def line_changed(before: Result, now: Result) -> str:
+    """Return how the line to the storage changed, as "round trip 200 us -> 60.0 ms"; "": it did not."""
+    told = _figures([(before, now)])
+    return ", ".join(
+        _changed(name, *told[name])
+        for name in ("latency_ns", "bytes_per_s")
+        if _is_other(name, *told.get(name, (1, 1)))
+    )
+
+
+def _is_other(name: str, before: float, now: float) -> bool:
+    times = _FIGURES[name][2]
+    return not before / times <= now <= before * times
+
+
+def _changed(name: str, before: float, now: float, where: str = "") -> str:
+    title, form, _ = _FIGURES[name]
+    return f"{title}{where} {shown(before, form)} -> {shown(now, form)}"
+
+
 def _model(result: Result) -> str | None:
     return result.machine.get("cpu")
 
@@ -160,12 +180,12 @@ def sentences(both: Sequence[Both], known: Collection[str] = ()) -> list[str]:
     """
     told = measured(both)
     changed, alike = [], []
-    for name, (title, form, times) in _FIGURES.items():
+    for name, (title, *_) in _FIGURES.items():
         sides = {storage: figures[name] for storage, figures in told.items() if name in figures}
         other = [
-            f"{title}{f' of {storage}' if len(told) > 1 else ''} {shown(before, form)} -> {shown(now, form)}"
-            for storage, (before, now) in sides.items()
-            if not before / times <= now <= before * times
+            _changed(name, *of_both, f" of {storage}" if len(told) > 1 else "")
+            for storage, of_both in sides.items()
+            if _is_other(name, *of_both)
         ]
         changed += other
         alike += [title] if sides and not other else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from arrowroot_lab.mining.results import axes_of
 from arrowroot_lab.statistics import LEAST, LEAST_SHARED
 from arrowroot_lab.store import Filter, summary_of
 
+from .evidence import line_changed
 from .findings import Finding, FindingState, Kind
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class Judge:
             told = (before.outcome.value, now.outcome.value)
             return [_found(sides, Kind.OUTCOME, "outcome", FindingState.ALARM, *told, note=now.reason or "")]
         times = (_time(sides, now, key) for key in _TIMES)
-        return [*_values(sides, now), *self._counters(sides, now), *_memory(sides, now), *chain(*times)]
+        of_line = [*self._counters(sides, now), *_memory(sides, now)]
+        return [*_values(sides, now), *_told_of_line(of_line, sides, now), *chain(*times)]
 
     def _counters(self, sides: Sides, now: Result) -> list[Finding]:
         """Counts that were always the same with what was measured before, and are never that now."""
@@ -165,6 +167,26 @@ def _values(sides: Sides, now: Result) -> list[Finding]:
         values = _text(told), _text(there) if there else None
         found.append(_found(sides, Kind.VALUES, f"checksum.{name}", FindingState.ALARM, *values, note=note))
     return found
+
+
+def _told_of_line(found: list[Finding], sides: Sides, now: Result) -> list[Finding]:
+    """Counts and memory; of an engine that did not change they are those of another line, if that changed.
+
+    Engines fetch more at once, and further ahead, where answers take longer.
+    """
+    changed = line_changed(sides.before, now)
+    if not changed or not found:
+        return found
+    if sides.changed():
+        note = f"the line changed, too: {changed}"
+        return [replace(one, note="; ".join(filter(None, (one.note, note)))) for one in found]
+    note = f"the engine is the same, and the line changed: {changed}"
+    told = [one for one in found if one.kind is not Kind.COUNTER]
+    if len(told) < len(found):
+        # One reason for all counts, of which there are dozens.
+        counts = f"{len(found) - len(told)} changed; {note}"
+        told.append(_found(sides, Kind.COUNTER, "counters", FindingState.UNCHECKED, None, None, note=counts))
+    return [replace(one, state=FindingState.UNCHECKED, note=one.note or note) for one in told]
 
 
 def _memory(sides: Sides, now: Result) -> list[Finding]:
