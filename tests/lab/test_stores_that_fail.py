@@ -1,5 +1,8 @@
 """Databases that are read-only or away in the middle of a run: what was measured is kept, and the next run goes on."""
 
+import shutil
+import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -67,6 +70,43 @@ def test_a_file_that_may_not_be_written_any_more_loses_no_sample(campaign, tmp_p
     with Store.open(tmp_path / "lab.db") as store:
         measured(path, store)
         check_that_nothing_is_lost(store, log)
+
+
+#: Puts a result, forbids to write the files, as a disk that fails does, and puts another one.
+_FORBIDDEN = """
+import os, subprocess, sys
+from arrowroot_lab.errors import StoreError
+from arrowroot_lab.store import Store
+from tests.lab.made import Made
+
+first, second, *_ = Made(n_runs=1, n_samples=2, with_trouble=False).results()
+with Store.open(sys.argv[1]) as store:
+    store.put(first)
+    os.sync()
+    subprocess.run(["chattr", "+i", *(sys.argv[1] + end for end in ("", "-wal", "-shm"))], check=True)
+    try:
+        store.put(second)
+    except StoreError as error:
+        print(error)
+"""
+
+
+def test_a_file_system_that_becomes_read_only_is_told_and_ends_no_process(tmp_path):
+    path, trial = tmp_path / "lab.db", tmp_path / "trial"
+    trial.touch()
+    if shutil.which("chattr") is None or subprocess.run(["chattr", "+i", trial], check=False).returncode:
+        pytest.skip("nobody may forbid it here: chattr +i wants root, and a file system that has it")
+    subprocess.run(["chattr", "-i", trial], check=True)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _FORBIDDEN, path], capture_output=True, text=True, check=False
+        )
+    finally:
+        subprocess.run(["chattr", "-i", *tmp_path.glob("lab.db*")], check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{path}: it may not be written; name one that may by --db\n"
+    with Store.open(path) as store:
+        assert store.count() == 1
 
 
 @pytest.mark.usefixtures("undisturbed")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _DAMAGED = "the database is damaged; restore a copy, or save what `sqlite3 FILE .recover` finds"
 _FULL = "the disk is full, nothing of the result was stored; make room"
-_READ_ONLY = "it may not be written; name one that may by --db"
+READ_ONLY = "it may not be written; name one that may by --db"
 _AWAY = "the server has ended or is being started; see that it is there"
 #: How a user of PostgreSQL comes to what is needed.
 RIGHTS = (
@@ -33,8 +33,8 @@ _MEANINGS = (
         "disk i/o error",
         "the disk does not take or give the data: full, over quota, or broken",
     ),
-    ("attempt to write a readonly database", _READ_ONLY),
-    ("in a read-only transaction", _READ_ONLY),
+    ("attempt to write a readonly database", READ_ONLY),
+    ("in a read-only transaction", READ_ONLY),
     (
         "unable to open database file",
         "the file cannot be opened; may you read and write it, and its directory?",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sqlite3
 from pathlib import Path
 from shutil import copyfile, rmtree
 from tempfile import mkdtemp
@@ -17,6 +19,8 @@ from arrowroot_lab.documents import MAX_BYTES
 from arrowroot_lab.errors import RequestError, StoreError
 from arrowroot_lab.location import Location
 from arrowroot_lab.redaction import redacted
+
+from .faults import READ_ONLY
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -117,6 +121,29 @@ def engine_of(url: URL, *, may_write: bool = True) -> Engine:
         ) from error
 
 
+class _Connection(sqlite3.Connection):
+    """A connection that is not closed if its files may not be written any more.
+
+    SQLite maps the index of its log into memory, and writes there at each lock, and as it closes. If the file system
+    has become read-only meanwhile, the kernel ends the process for that (SIGBUS).
+    """
+
+    #: None: it only reads.
+    path: Path | None = None
+
+    def close(self) -> None:
+        """Close it, or leave it to the end of the process."""
+        if self.path is None or _may_still_be_written(self.path):
+            super().close()
+        else:
+            # Who has no reference to it any more closes it, too.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+
+
+def _may_still_be_written(path: Path) -> bool:
+    return all(os.access(one, os.W_OK) for one in (path, Path(f"{path}-shm")) if one.exists())
+
+
 def _sqlite_engine(path: Path, *, may_write: bool) -> Engine:
     """SQLite with a write-ahead log: readers wait for nobody, writers queue up at their first statement."""
     query, copy = "mode=rwc" if may_write else "mode=ro", None
@@ -128,7 +155,8 @@ def _sqlite_engine(path: Path, *, may_write: bool) -> Engine:
             copy = _copy_of(path)
     uri = f"file:{quote(str((copy or path).absolute()))}?{query}"
     engine = create_engine(
-        URL.create("sqlite", database=uri, query={"uri": "true"}), connect_args={"timeout": BUSY_TIMEOUT_S}
+        URL.create("sqlite", database=uri, query={"uri": "true"}),
+        connect_args={"timeout": BUSY_TIMEOUT_S, "factory": _Connection},
     )
     if copy is not None:
         finalize(engine, rmtree, copy.parent, ignore_errors=True)
@@ -141,6 +169,7 @@ def _sqlite_engine(path: Path, *, may_write: bool) -> Engine:
         if hasattr(connection, "setlimit"):  # Python 3.11
             connection.setlimit(_LIMIT_LENGTH, _MOST_OF_A_ROW)
         if may_write:
+            connection.path = path
             connection.execute("PRAGMA journal_mode = WAL")
         # A process that dies loses nothing. A power cut may take what was put since the log was last written out, which
         # closing does; waiting for the disk at each commit would cost 6 ms on a virtual one.
@@ -149,6 +178,8 @@ def _sqlite_engine(path: Path, *, may_write: bool) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begun(connection: Connection) -> None:
+        if may_write and not _may_still_be_written(path):
+            raise StoreError(f"{Location(str(path))}: {READ_ONLY}")
         # A transaction that reads first and asks for the lock later fails at once if another has written meanwhile.
         writes = connection.get_execution_options().get("writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
