@@ -80,7 +80,7 @@ def with_fields(kind: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
 
 def nullable_as(field: pa.Field, other: pa.Field) -> pa.Field:
     """Return a field that is nullable where another is, at any depth, as far as their types are made alike."""
-    inner, others = fields_of(field.type), fields_of(other.type)
+    inner, others = all_fields_of(field.type), all_fields_of(other.type)
     kind = field.type
     if len(inner) == len(others):
         kind = with_fields(kind, [nullable_as(one, of) for one, of in zip(inner, others, strict=True)])
@@ -89,7 +89,7 @@ def nullable_as(field: pa.Field, other: pa.Field) -> pa.Field:
 
 def nullable_in_either(field: pa.Field, other: pa.Field) -> pa.Field:
     """Return a field that is nullable where one of two of the same type is, at any depth."""
-    inner = zip(fields_of(field.type), fields_of(other.type), strict=False)
+    inner = zip(all_fields_of(field.type), all_fields_of(other.type), strict=False)
     kind = with_fields(field.type, [nullable_in_either(one, of) for one, of in inner])
     return field.with_type(kind).with_nullable(field.nullable or other.nullable)
 

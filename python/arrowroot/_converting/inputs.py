@@ -180,7 +180,7 @@ def _of_tree(tree: Tree, choice: Choice) -> InputTable:
         left_out += [
             (path, "it has too few entries") for path in selection.paths if path not in scan.column_names
         ]
-    schema = with_types(with_counters(scan.schema, tree), tree)
+    schema = with_types(with_counters(scan.schema, tree), tree, scan.stored_fields())
     notes = carried(tree, schema, has_all_entries=True, has_all_trees=True)
     sets = [f"attribute set {name}" for name in tree.attribute_sets if name != OWN_SET]
     return InputTable(

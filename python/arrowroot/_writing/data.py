@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import pyarrow as pa
 
 from arrowroot import _native
-from arrowroot._arrow.kinds import nullable_as
 from arrowroot._errors import InvalidRequestError
 from arrowroot._render import shown
 from arrowroot._writing import frames
@@ -228,13 +227,7 @@ def _part_of(data: TableData, where: str, *, copied: bool, is_alike: IsAlike | N
 
 def _of_tree(tree: Tree) -> Part:
     part = _of_scan((scan := tree.scan()).schema, scan)
-    # Types are those that columns have as they are stored; what is recorded of missing values comes back.
-    fields = [
-        nullable_as(one, part.stored[one.name]) if one.name in part.stored else one for one in part.schema
-    ]
-    typed = with_types(with_counters(pa.schema(fields, part.schema.metadata), tree), tree)
-    recorded = [nullable_as(one, of) for one, of in zip(typed, part.schema, strict=True)]
-    return part._replace(schema=pa.schema(recorded, typed.metadata))
+    return part._replace(schema=with_types(with_counters(part.schema, tree), tree, part.stored))
 
 
 def _of_scan(schema: pa.Schema, scan: Scan) -> Part:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from arrowroot import _native
-from arrowroot._arrow.kinds import fields_of, is_list, with_fields
+from arrowroot._arrow.kinds import fields_of, is_list, is_view, nullable_as, with_fields
 from arrowroot._layout.types import TYPE_KEY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from arrowroot._api.tree import Tree
 
 _NUMBERS = {
@@ -39,12 +41,21 @@ def _usual(kind: pa.DataType) -> str:
     return _NUMBERS.get(kind, "")
 
 
-def with_types(schema: pa.Schema, tree: Tree) -> pa.Schema:
+def with_types(schema: pa.Schema, tree: Tree, stored: Mapping[str, pa.Field] | None = None) -> pa.Schema:
     """Return the schema of columns of a tree, with the C++ types of fields that columns do not have by themselves.
 
     They are in the metadata of its fields. Types that values of a column cannot have are left out. A tree has the
     packed types and the containers of its branches.
+
+    stored: columns by their names, nullable where values are stored so; others are as the schema says.
     """
+    if stored:
+        # Types are those that columns have as they are stored; what the schema says of missing values stays.
+        fields = [nullable_as(one, stored[one.name]) if one.name in stored else one for one in schema]
+        typed = with_types(pa.schema(fields, schema.metadata), tree)
+        return pa.schema(
+            [nullable_as(one, of) for one, of in zip(typed, schema, strict=True)], typed.metadata
+        )
     if "RNTuple" not in tree.class_name:
         return _with_types_of_branches(schema, tree)
     names = tree.asked_types()
@@ -97,7 +108,7 @@ def _types_in(field: pa.Field, path: str, names: dict[str, str]) -> dict[str, st
     if name and name != _usual(field.type):
         found[""] = name
     kind = field.type
-    while isinstance(kind, pa.ListType | pa.FixedSizeListType):
+    while is_list(kind) or is_view(kind):
         kind = kind.value_type
     if isinstance(kind, pa.MapType):
         for number, one in enumerate((kind.key_field, kind.item_field)):
@@ -116,8 +127,8 @@ def _with(field: pa.Field, path: str, types: dict[str, str]) -> pa.Field:
     kind = field.type
     if pa.types.is_struct(kind):
         kind = pa.struct([_with(one, f"{path}.{one.name}" if path else one.name, types) for one in kind])
-    elif isinstance(kind, pa.ListType | pa.FixedSizeListType | pa.MapType):
+    elif pa.types.is_map(kind) or is_list(kind) or is_view(kind):
         inside = {inner: text for inner, text in types.items() if inner != path}
-        kind = with_fields(kind, [_with(one, path, inside) for one in fields_of(kind)])
+        kind = with_fields(kind, [_with(one, path, inside) for one in fields_of(kind, has_views=True)])
     metadata = {**(field.metadata or {}), **({TYPE_KEY: types[path]} if path in types else {})}
     return field.with_type(kind).with_metadata(metadata) if metadata else field.with_type(kind)
