@@ -5,6 +5,8 @@ The first entries decide which do; what comes later and does not fit is an error
 
 from __future__ import annotations
 
+import threading
+from itertools import chain, dropwhile, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,6 +15,7 @@ import pyarrow as pa
 from arrowroot._errors import InvalidRequestError
 from arrowroot._layout.columns import NAMED, OWN, Matcher, is_counted
 from arrowroot._writing.counters import recorded_counters
+from arrowroot._writing.schema import checked_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -126,6 +129,46 @@ class Grouping:
                 f"{self._where}: column {name!r}, entry {entry + place}: {one[place]}, where the list of {first!r} has "
                 f"{other[place]}: they become members of a record (records={{{name!r}: 'own'}} leaves it out)"
             )
+
+
+class LearntGrouping:
+    """Which columns of a table become records, once a schema or the first entries tell. Several threads may ask."""
+
+    def __init__(self, rules: Rules[str], where: str) -> None:
+        """``rules``: of the layout; without any, none becomes one."""
+        self._rules = rules
+        self._where = where
+        self._found: Grouping | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that are there no more."""
+        return set() if self._found is None else self._found.columns
+
+    def schema(self, schema: pa.Schema) -> pa.Schema:
+        """Return the schema of the columns with records, of that which a user gives for the table."""
+        self._found = grouping_of(self._rules, checked_schema(schema, self._where), None, self._where)
+        return schema if self._found is None else self._found.schema(schema)
+
+    def part(self, part: Part, n_entries: int, *, is_known: bool) -> Part:
+        """Return data with records instead of columns.
+
+        n_entries: of the table so far. is_known: its columns are.
+
+        Raises: InvalidRequestError for lists of different lengths that are to be members of one record.
+        """
+        if not self._rules:
+            return part
+        with self._lock:
+            if self._found is None and not is_known:
+                first = part.table
+                if first is None:
+                    drawn = list(islice(dropwhile(lambda batch: not batch.num_rows, part.batches), 1))
+                    part = part._replace(batches=chain(drawn, part.batches))
+                    first = pa.Table.from_batches(drawn, part.schema) if drawn else None
+                self._found = grouping_of(self._rules, part.schema, first, self._where)
+        return part if self._found is None else self._found.part(part, n_entries)
 
 
 def grouping_of(rules: Rules[str], schema: pa.Schema, first: pa.Table | None, where: str) -> Grouping | None:

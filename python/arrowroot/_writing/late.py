@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from arrowroot import _native
 from arrowroot._arrow.defaults import defaults
 from arrowroot._arrow.kinds import fields_of, innermost, is_list, is_view, with_fields
 from arrowroot._errors import InvalidRequestError
 from arrowroot._writing.counters import without_counters
 from arrowroot._writing.schema import checked_schema, inferred
+from arrowroot._writing.typed import nullable_as_typed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from typing import Literal, TypeAlias
 
     from arrowroot._writing.data import Part
@@ -132,6 +132,8 @@ def members_apart(
         for field in part.schema
         if has_other_members(field, whole) or any(one.column == field.name for one in late.values())
     ]
+    for one in late.values():
+        _check_name_of(one, part.schema.names, where)
     if not growing:
         return part, {}
     new: dict[str, Member] = {}
@@ -144,7 +146,9 @@ def members_apart(
             path = Member(name, lacked).path
             raise InvalidRequestError(f"{where}: the data lack {path!r}, which the table has")
         members = [Member(name, way) for way in _new_in(given.type, own.type)]
-        new |= {one.path: one for one in members}
+        for one in members:
+            _check_name_of(one, {*new, *known.names, *part.schema.names}, where)
+            new[one.path] = one
         become[name] = [
             known.field(name),
             *(known.field(path) for path, one in late.items() if one.column == name),
@@ -171,6 +175,15 @@ def members_apart(
     )
     batches = iter(table.to_batches())
     return part._replace(schema=schema, batches=batches, table=table, exact=exact, wide=wide), new
+
+
+def _check_name_of(member: Member, taken: Collection[str], where: str) -> None:
+    """Raise InvalidRequestError for a member that is called as another is, or a column."""
+    if member.path in taken:
+        raise InvalidRequestError(
+            f"{where}: {member.path!r} is a member of the records of {member.column!r} that comes up later, and the "
+            "name of a column or another such member: give schema= with all of them, or name one otherwise"
+        )
 
 
 def _alone(field: pa.Field, way: tuple[str, ...]) -> pa.Field:
@@ -272,15 +285,14 @@ def without_levels(schema: pa.Schema, late: Mapping[str, Member]) -> pa.Schema:
     return pa.schema(fields, metadata=schema.metadata)
 
 
-def nullable_as_typed(
+def missing_as_typed(
     schema: pa.Schema, types: Sequence[Sequence[tuple[str, str]]], late: Mapping[str, Member]
 ) -> pa.Schema:
-    """Return a schema whose columns may be missing where their C++ types make the default value a missing one.
+    """Return a schema whose columns may be missing where their C++ types let them.
 
     types: of the fields of each column, or of the member that it is, by path.
     """
-    alone = without_levels(schema, late)
-    typed = pa.Schema._import_from_c_capsule(_native.nullable_as_typed(alone, types))  # noqa: SLF001 - it has no other face
+    typed = nullable_as_typed(without_levels(schema, late), types)
     fields = [
         _with_innermost(field, typed.field(field.name), late[field.name].way if field.name in late else ())
         for field in schema

@@ -12,8 +12,11 @@ from arrowroot._writing.conformer import Conformer
 from arrowroot._writing.counters import Known, without_counters
 from arrowroot._writing.incoming import N_AT_ONCE
 from arrowroot._writing.schema import check_names, checked_schema, inferred, is_open, schema_of, united
+from arrowroot._writing.typed import nullable_where_said, unsaid
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from typing_extensions import TypeIs
 
     from arrowroot._writing.data import Part
@@ -61,18 +64,27 @@ class Begun(NamedTuple):
 class Learning:
     """What is known of the columns of a table until it is begun, and the entries that wait for that."""
 
-    def __init__(self, schema: SchemaLike | None, where: str, *, some_suffice: bool = False) -> None:
+    def __init__(
+        self,
+        schema: SchemaLike | None,
+        where: str,
+        typed: Callable[[pa.Schema], pa.Schema],
+        *,
+        some_suffice: bool = False,
+    ) -> None:
         """``schema``: as the user says it, if at all; ``where``: file and path of the table, for messages.
 
-        some_suffice: batches need not have all columns.
+        typed: makes nullable what the C++ types of columns let be missing. some_suffice: batches need not have all
+        columns.
         """
         self._where = where
+        self._typed = typed
         self._some_suffice = some_suffice
         self._is_inferred = schema is None
         #: Makes batches those of the table; None until all columns have a type.
         self.conformer: Conformer | None = None
         if schema is not None:
-            self.conformer = self._conformer_of(checked_schema(schema_of(schema), where))
+            self.conformer = self._conformer_of(self._as_given(schema))
         # The columns as they are known so far, of which some have no type.
         self._open: pa.Schema | None = None
         self.held: list[WaitingEntries] = []
@@ -81,6 +93,22 @@ class Learning:
         self.known = Known.FIRST
         #: The schema that comes back, where somebody says another than that of the table.
         self.recorded: pa.Schema | None = None
+
+    def _as_given(self, schema: SchemaLike) -> pa.Schema:
+        """Return the schema that a user has given; one of types by name says nothing of what may be missing."""
+        given = checked_schema(schema_of(schema), self._where)
+        if isinstance(schema, pa.Schema):
+            return given
+        names, typed = unsaid(schema), self._typed(given)
+        fields = [one if field.name in names else field for field, one in zip(given, typed, strict=True)]
+        return pa.schema(fields, metadata=given.metadata)
+
+    def _told(self, part: Part, sample: pa.Table) -> pa.Schema:
+        """Return the schema that entries say, and the C++ types of their columns."""
+        given = checked_schema(part.schema, self._where)
+        found = inferred(given, part, sample)
+        typed = self._typed(found)
+        return nullable_where_said(found, typed, given) if part.is_arrow and typed is not found else typed
 
     def _conformer_of(self, schema: pa.Schema) -> Conformer:
         return Conformer(schema, self._where, some_suffice=self._some_suffice)
@@ -112,10 +140,10 @@ class Learning:
         part, sample = more.part, more.sample
         if self.held:
             check_names(part.schema, self.held[0].part.schema, self._where)
-        schema = checked_schema(part.schema, self._where)
+        checked_schema(part.schema, self._where)
         if not sample.num_rows:
             return
-        known = inferred(schema, part, sample)
+        known = self._told(part, sample)
         self._check_alike(known)
         if self._open is not None:
             known = united(self._open, known)
@@ -175,10 +203,7 @@ class Learning:
                 f"{self._where}: neither a schema nor entries were given: a table has columns"
             )
         else:
-            part = said_by.part
-            with_counters = self._open or inferred(
-                checked_schema(part.schema, self._where), part, said_by.sample
-            )
+            with_counters = self._open or self._told(said_by.part, said_by.sample)
         schema = without_types(without_counters(with_counters))
         if self.conformer is None or schema is not with_counters:
             self.conformer = self._conformer_of(schema)

@@ -4,58 +4,38 @@ from __future__ import annotations
 
 import threading
 import time
-from itertools import chain, dropwhile, islice
+from itertools import chain
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from arrowroot._arguments import not_made, takes
-from arrowroot._arrow.kinds import nullable_in_either
 from arrowroot._errors import (
     ArrowrootError,
     InvalidRequestError,
-    NoSuchColumnError,
-    nearest,
     no_attribute,
     not_picklable,
 )
 from arrowroot._layout import settings
-from arrowroot._layout.layout import check_members_came, check_names
-from arrowroot._layout.projections import projections_of
-from arrowroot._layout.readers import warn_of_few_readers
 from arrowroot._render import printable
 from arrowroot._sizes import counted, parse_size
 from arrowroot._writing.attributes import OWN_SET, AttributeWriter
-from arrowroot._writing.conformer import Conformer
+from arrowroot._writing.columns import TableColumns
 from arrowroot._writing.contexts import FillContext
-from arrowroot._writing.counters import Known, counters_of
+from arrowroot._writing.counters import Known
 from arrowroot._writing.data import n_entries_of, parts_of
-from arrowroot._writing.grouping import Grouping, grouping_of
+from arrowroot._writing.grouping import LearntGrouping
 from arrowroot._writing.incoming import N_AT_ONCE
-from arrowroot._writing.late import (
-    FIXED,
-    VARY,
-    LateColumns,
-    Member,
-    as_their_records,
-    check_no_late_members,
-    has_other_members,
-    late_columns,
-    members_apart,
-    nullable_as_typed,
-    with_members,
-    without_levels,
-)
+from arrowroot._writing.late import FIXED, VARY
 from arrowroot._writing.learning import Learning, WaitingEntries, is_large
 from arrowroot._writing.naming import naming, reraising
 from arrowroot._writing.options import CheckedOptions
-from arrowroot._writing.schema import checked_schema, schema_of
+from arrowroot._writing.schema import schema_of
 from arrowroot._writing.texts import checked_text, fault_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import NoReturn
 
+    import pyarrow as pa
     from typing_extensions import Self
 
     from arrowroot import _native
@@ -63,6 +43,7 @@ if TYPE_CHECKING:
     from arrowroot._layout.layout import Layout
     from arrowroot._layout.settings import Format
     from arrowroot._progress import Progress
+    from arrowroot._writing.conformer import Conformer
     from arrowroot._writing.data import Part, TableData
     from arrowroot._writing.options import ProducerRule, TableOptions
     from arrowroot._writing.schema import SchemaLike
@@ -101,29 +82,20 @@ class TableWriter:
         self._file = file
         self._place = place
         self._where = where
-        self._of_file = of_file
         checked = CheckedOptions.of(options)
-        self._layout, self._title, self._titles, self._notes, self._producers, self._columns = checked
+        self._layout, self._title, titles, self._notes, self._producers, rule = checked
+        self._columns = TableColumns(self._layout, titles, rule, of_file, where)
         if self._layout.format == "rntuple":
             self._check_name(place[1], "RNTuple")
-        #: Which columns become records, once the first entries have told.
-        self._grouping: Grouping | None = None
+        self._grouping = LearntGrouping(self._layout.records, where)
         if schema is not None and self._layout.records:
-            schema = self._grouped_schema(schema_of(schema))
+            schema = self._grouping.schema(schema_of(schema))
         self._attributes: dict[str, AttributeWriter] = {}
-        self._learning = Learning(schema, where, some_suffice=self._columns == VARY)
+        self._learning = Learning(schema, where, self._columns.typed, some_suffice=rule == VARY)
         self._native: _native.TableWriter | None = None
         self._n_entries = 0
         self._shares_counters = False
         self._is_filled = False
-        #: Of all columns, with those that count others.
-        self._names: list[str] = []
-        #: The places of columns that are members of records.
-        self._late: dict[str, Member] = {}
-        #: The names of its projected fields, once its columns are known.
-        self.projected: list[str] = []
-        #: The C++ types that these have in a table that is read.
-        self._kept_types: Mapping[str, str] = {}
         #: True once nothing waits to be filled before what contexts fill.
         self._is_flowing = False
         self._is_closed = False
@@ -176,10 +148,15 @@ class TableWriter:
         return self._layout
 
     @property
+    def projected(self) -> list[str]:
+        """The names of its projected fields, once its columns are known."""
+        return self._columns.projected
+
+    @property
     def schema(self) -> pa.Schema | None:
         """Names and types of the columns; None before the first entries, if none was given."""
         conformer = self._learning.conformer
-        return None if conformer is None else with_members(conformer.schema, self._late)
+        return None if conformer is None else self._columns.whole(conformer.schema)
 
     @property
     def conformer(self) -> Conformer:
@@ -296,36 +273,16 @@ class TableWriter:
         if fault is not None:
             raise InvalidRequestError(f"{self._where}: {what} {fault}")
 
-    def _grouped_schema(self, schema: pa.Schema) -> pa.Schema:
-        self._grouping = grouping_of(
-            self._layout.records, checked_schema(schema, self._where), None, self._where
-        )
-        return schema if self._grouping is None else self._grouping.schema(schema)
-
     def grouped(self, part: Part) -> Part:
-        """Return data with records instead of flat columns, where the layout asks for them.
-
-        Raises: InvalidRequestError for lists of different lengths that are to be members of one record.
-        """
-        if not self._layout.records:
-            return part
-        with self._lock:
-            if self._grouping is None and self.schema is None:
-                first = part.table
-                if first is None:
-                    drawn = list(islice(dropwhile(lambda batch: not batch.num_rows, part.batches), 1))
-                    part = part._replace(batches=chain(drawn, part.batches))
-                    first = pa.Table.from_batches(drawn, part.schema) if drawn else None
-                self._grouping = grouping_of(self._layout.records, part.schema, first, self._where)
-            grouping = self._grouping
-        return part if grouping is None else grouping.part(part, self.num_entries)
+        """Return data with records instead of flat columns, where the layout asks for them."""
+        return self._grouping.part(part, self.num_entries, is_known=self.schema is not None)
 
     def comes_back_as(self, schema: pa.Schema) -> None:
         """Say the schema that reading gives, which may say of more columns that values may be missing.
 
         Columns that become records come back as these are.
         """
-        if self._grouping is None:
+        if not self._grouping.columns:
             self._learning.recorded = schema
 
     def shows_as(self, types: Mapping[str, str]) -> None:
@@ -333,7 +290,7 @@ class TableWriter:
 
         They have these again, where what they show is stored so and nobody asks for others.
         """
-        self._kept_types = types
+        self._columns.kept_types = types
 
     def know_all(self, entries: pa.Table, known: Known = Known.ALL) -> None:
         """Take note of all entries before the first is written: they say which columns share a counter."""
@@ -377,9 +334,10 @@ class TableWriter:
             raise InvalidRequestError(
                 f"{self._where}: it has entries of append: contexts fill it from the first one on"
             )
-        if self._columns != FIXED and (self._columns != VARY or self.schema is None):
+        rule = self._columns.rule
+        if rule != FIXED and (rule != VARY or self.schema is None):
             raise InvalidRequestError(
-                f"{self._where}: columns={self._columns!r}: contexts add no columns to a table, append does; with all "
+                f"{self._where}: columns={rule!r}: contexts add no columns to a table, append does; with all "
                 f"columns in schema= data may lack some: columns={VARY!r}"
             )
         self._is_filled = True
@@ -503,7 +461,7 @@ class TableWriter:
 
     def _add_part(self, part: Part) -> None:
         part = part.in_table(self.first_schema, self.num_entries, self._where)
-        if self._columns != FIXED:
+        if self._columns.may_grow:
             part = self._grown_for(part)
         batches = part.batches
         drawn: list[pa.RecordBatch] = []
@@ -530,72 +488,20 @@ class TableWriter:
     def _grown_for(self, part: Part) -> Part:
         """Give the table the columns of some entries that it has not, and return these entries."""
         known = self.first_schema
-        if known is None:
-            return part
-        is_tree = self._layout.format == "ttree"
-        own = with_members(known, self._late)
-        has_records = not is_tree and (
-            bool(self._late) or any(has_other_members(field, own) for field in part.schema)
-        )
-        if is_tree:
-            check_no_late_members(part.schema, known, self._where)
-        if set(part.schema.names) == set(known.names) and not has_records:
+        if known is None or not self._columns.are_others(part.schema, known):
             return part
         if self._native is None:
             self._begin_with_held()
-        members: dict[str, Member] = {}
-        if has_records:
-            part, members = members_apart(part, self.conformer.schema, self._late, self._columns, self._where)
-        part, late = late_columns(part, self.conformer.schema, self._where)
-        if late is not None:
-            self._extend(late, members)
-        return part
-
-    def _extend(self, late: LateColumns, members: Mapping[str, Member]) -> None:
-        """Add columns; the entries that have them are checked before, as far as they are known.
-
-        members: the places of those that are members of records.
-        """
         known = self.conformer.schema
-        members = {name: one for name, one in members.items() if name in late.schema.names}
-        new = as_their_records(late.schema, members, with_members(known, self._late))
-        n_known, layout, where = len(known), self._layout, self._where
-        all_late = self._late | members
-        alone = without_levels(pa.schema([*known, *new]), all_late)
-        layouts = layout.columns(alone, [], where, may_grow=True, projected=self.projected)[n_known:]
-        recorded = late.recorded
-        if layout.format == "rntuple":
-            types = [one.types for one in layouts]
-            new = nullable_as_typed(new, types, members)
-            fields = [nullable_in_either(one, of) for one, of in zip(recorded, new, strict=True)]
-            recorded = pa.schema(fields, metadata=recorded.metadata)
-        schema = pa.schema([*known, *new], metadata=known.metadata)
-        ways = {name: one.way for name, one in all_late.items()}
-        conformer = Conformer(schema, where, some_suffice=self._columns == VARY, ways=ways)
-        conformer.check(late.sample, self._n_entries)
-        for batch in late.sample.to_batches():
-            for _ in conformer.batches(batch, self._n_entries):
-                pass
-        numbers = settings.codec_numbers(
-            layout.compression, self._of_file, layout.format, schema.names, where, may_grow=True
-        )
-        layouts = [
-            one._replace(record=members[name].column if name in members else None)
-            for name, one in zip(new.names, layouts, strict=True)
-        ]
-        if not self.is_trial:
-            warn_of_few_readers(pa.schema(list(alone)[n_known:]), layout, layouts, where)
-        with naming(where):
-            self._started.extend(
-                new,
-                recorded=recorded,
-                layouts=layouts,
-                compression=[None if number == settings.TRIED else number for number in numbers[n_known:]],
-                titles=[self._titles.get(name, "") for name in new.names],
-            )
-        self._learning.conformer = conformer
-        self._names += new.names
-        self._late |= members
+        part, late, members = self._columns.apart(part, known)
+        if late is not None:
+            warns = not self.is_trial
+            added = self._columns.more(late, members, known, self._n_entries, warns=warns)
+            with naming(self._where):
+                self._started.extend(added.schema, recorded=added.recorded, **added.told._asdict())
+            self._learning.conformer = added.conformer
+            self._columns.add(added)
+        return part
 
     @property
     def _started(self) -> _native.TableWriter:
@@ -638,57 +544,23 @@ class TableWriter:
 
     def _begin(self, first: list[WaitingEntries]) -> _native.TableWriter:
         """Make the table. ``first``: the first entries, from which columns and layout are told, if nobody says them."""
-        learning = self._learning
-        with_counters, conformer, recorded = learning.begin(first)
-        schema = conformer.schema
-        known = [one.known for one in first]
-        layout, titles = self._layout, self._titles
-        may_grow = self._columns != FIXED
-        projections = projections_of(
-            layout.projections,
-            schema,
-            titles,
-            self._where,
-            types=layout.types,
-            kept_types=self._kept_types,
-            may_grow=may_grow,
+        learning, layout = self._learning, self._layout
+        begun = learning.begin(first)
+        titled = self._grouping.columns
+        told, counters, projections = self._columns.first(
+            begun, first, learning, titled, warns=not self.is_trial
         )
-        self.projected = [one.name for one in projections]
-        titled = {*self.projected, *(() if self._grouping is None else self._grouping.columns)}
-        for name in titles:
-            if name not in schema.names and name not in titled and not may_grow:
-                near = nearest(name, schema.names)
-                raise NoSuchColumnError(
-                    f"{self._where}: titles: no column {name!r}", name, near, known=schema.names
-                )
-        numbers = settings.codec_numbers(
-            layout.compression, self._of_file, layout.format, schema.names, self._where, may_grow=may_grow
-        )
-        layouts = layout.columns(
-            with_counters, known, self._where, may_grow=may_grow, projected=self.projected
-        )
-        self._names = with_counters.names
-        if not self.is_trial:
-            warn_of_few_readers(schema, layout, layouts, self._where)
-        flush = settings.flush_rule(layout.flush, layout.format)
-        counters: list[str | None] = [None] * len(schema)
-        if layout.format == "ttree":
-            known = known if learning.all_entries is None else [learning.all_entries]
-            known = [table for table in known if table.num_rows]
-            counters = counters_of(with_counters, layout.counters, known, learning.known)
         learning.all_entries = None
         self._shares_counters = any(counters)
+        flush = settings.flush_rule(layout.flush, layout.format)
         with naming(self._where):
             self._native = self._file.table(
-                self._place[0],
-                self._place[1],
+                *self._place,
                 self._title,
-                schema,
+                begun.conformer.schema,
                 layout.format,
-                recorded=None if self.is_trial else recorded,
-                layouts=layouts,
-                compression=[None if number == settings.TRIED else number for number in numbers],
-                titles=[titles.get(name, "") for name in schema.names],
+                recorded=None if self.is_trial else begun.recorded,
+                **told._asdict(),
                 counters=counters,
                 flush=(flush.kind, flush.amount),
                 max_cluster_bytes=flush.max_bytes,
@@ -715,19 +587,12 @@ class TableWriter:
             else:
                 self._begin_with_held()
         native = self._native or self._begin([])
-        if self._columns != FIXED:
-            self._check_all_came()
+        self._columns.check_all_came(self.schema)
         self._is_closed = True
         with self._shown(), naming(self._where):
             for attributes in self._attributes.values():
                 attributes._write(native)  # noqa: SLF001 - for its table alone
             self.written = native.close()
-
-    def _check_all_came(self) -> None:
-        """Raise NoSuchColumnError for a column that the layout names, and that never came up."""
-        check_names(self._layout, self._names, self._where, self.projected)
-        check_members_came(self._layout, self.schema, self._names, self._where, self.projected)
-        settings.check_codecs_matched(self._layout.compression, self._names, self._where)
 
     def __enter__(self) -> Self:
         return self

@@ -97,7 +97,7 @@ pub(super) fn add_column(
     });
     let types: BTreeMap<String, FieldType> = types.collect::<Result<_>>()?;
     let (precision, used) = (layout.precision, BTreeSet::new());
-    let place = layout.record.as_ref().map(|record| late::place(schema, record, name, data_type)).transpose()?;
+    let place = layout.record.as_ref().map(|record| late::place(schema, record, data_type)).transpose()?;
     let mut adding = Adding { schema, is_split, is_delta, precision, types: &types, used };
     let node = match &place {
         None => adding.member(Member { name: &stored_name(name), title, path: "" }, data_type, Around::default())?,
@@ -229,11 +229,14 @@ impl Adding<'_> {
             }
             DataType::Map(key, value) => {
                 let (inside, ends) = self.collection(field, around)?;
-                let (names, unique) = if is_typed { (PAIR, Some(Unique::Keys)) } else { (["key", "value"], None) };
                 let pair = pair_name(&typed);
                 let pair = FieldDescription::new(ITEM, &pair, Role::Record, inside.parent);
-                let members = names.into_iter().zip([&**key, &**value]);
-                Ok(Node::List { ends, item: Box::new(self.members(&pair, members, inside, at.path)?), unique })
+                let item = if is_typed {
+                    self.pair(&pair, [key, value], inside)?
+                } else {
+                    self.members(&pair, [("key", &**key), ("value", &**value)], inside, at.path)?
+                };
+                Ok(Node::List { ends, item: Box::new(item), unique: is_typed.then_some(Unique::Keys) })
             }
             DataType::Struct(members) => {
                 let members = members.iter().map(|(name, member)| (&**name, member));
@@ -274,6 +277,14 @@ impl Adding<'_> {
         let inside = Around { parent: Some(self.schema.add_field(record)?), ..around };
         let add = |(name, member): (&str, &DataType)| self.member_of(path, name, member, inside);
         Ok(Node::Struct { members: members.into_iter().map(add).collect::<Result<_>>()? })
+    }
+
+    /// Adds a pair of the types that its own type says.
+    fn pair(&mut self, pair: &FieldDescription<'_>, members: [&DataType; 2], around: Around) -> Result<Node> {
+        let inside = Around { parent: Some(self.schema.add_field(pair)?), ..around };
+        let members = PAIR.into_iter().zip(members);
+        let members = members.map(|(name, of)| self.natural(Member { name, title: "", path: "" }, of, inside));
+        Ok(Node::Struct { members: members.collect::<Result<_>>()? })
     }
 
     /// Adds a member of the struct at a path.

@@ -25,23 +25,18 @@ pub(super) struct LatePlace<'t> {
 /// Finds the place of a member, by a type that has the levels of that of the column down to it.
 ///
 /// # Errors
-/// Unsupported if the struct has a class, or is in something of a type that C++ says: these have their members.
+/// Unsupported if the struct has a class, or is in something of a type that C++ says: these have their members. One that had
+/// none so far is stored as a bool, which has no place for them.
 ///
 /// # Source
 /// `RNTupleModel::RUpdater::AddField` (ROOT 6.40), which adds to untyped records alone.
-pub(super) fn place<'t>(
-    schema: &Schema,
-    record: &str,
-    column: &'t str,
-    mut data_type: &'t DataType,
-) -> format::Result<LatePlace<'t>> {
-    let refused =
-        || format::Error::unsupported(0, format!("{column:?} is of no record without a name: it has its members"));
+pub(super) fn place<'t>(schema: &Schema, record: &str, mut data_type: &'t DataType) -> format::Result<LatePlace<'t>> {
     let child = |parent: Option<FieldId>, name: &str| {
         let mut fields = schema.fields().filter(|field| field.parent() == parent && field.source().is_none());
         fields.find(|field| field.name() == name)
     };
-    let mut field = child(None, &stored_name(record)).ok_or_else(refused)?;
+    let none = || format::Error::unsupported(0, format!("column {record:?} has no records"));
+    let mut field = child(None, &stored_name(record)).ok_or_else(none)?;
     let mut levels = Vec::new();
     loop {
         let is_open = field.type_name().is_empty();
@@ -59,14 +54,30 @@ pub(super) fn place<'t>(
                 if is_open =>
             {
                 let ends = schema.columns.iter().position(|column| column.field == field.id());
-                let ends = ends.and_then(|place| u32::try_from(place).ok()).ok_or_else(refused)?;
-                (Some(ColumnId(ends)), child(Some(field.id()), ITEM).ok_or_else(refused)?, &**item)
+                let ends = ends.and_then(|place| u32::try_from(place).ok()).ok_or_else(none)?;
+                (Some(ColumnId(ends)), child(Some(field.id()), ITEM).ok_or_else(none)?, &**item)
             }
-            _ => return Err(refused()),
+            _ => return Err(closed(field.type_name())),
         };
         levels.push(level);
         (field, data_type) = (next, inner);
     }
+}
+
+/// Why a field gets no members.
+fn closed(type_name: &str) -> format::Error {
+    let mut inner = type_name;
+    while let Some(rest) =
+        ["std::vector<", "std::array<", "std::optional<"].iter().find_map(|of| inner.strip_prefix(of))
+    {
+        inner = rest;
+    }
+    let what = if inner.split(['>', ',']).next() == Some("bool") {
+        "records without members are stored as a bool and get none later".to_owned()
+    } else {
+        format!("the members of {type_name:?} are those of its C++ type, none comes up later")
+    };
+    format::Error::unsupported(0, format!("{what}: give schema= with all members"))
 }
 
 impl LatePlace<'_> {
@@ -97,7 +108,7 @@ pub(super) fn are_inside(schema: &Schema, columns: &[Column]) -> Result<bool> {
     let mut found = false;
     for column in columns {
         if let Some(record) = &column.layout.record {
-            let place = place(schema, record, &column.name, &column.data_type);
+            let place = place(schema, record, &column.data_type);
             let place = place.map_err(|error| invalid(&column.name, &error.fault().what))?;
             found |= place.is_inside();
         }

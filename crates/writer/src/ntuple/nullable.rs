@@ -1,19 +1,26 @@
 //! Fields whose C++ types say that values may be missing.
 
 use std::collections::BTreeMap;
+use std::iter::repeat;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, FieldRef};
+use arrow_schema::{DataType, Field, FieldRef, Fields};
 
+use super::check_types;
 use crate::field_type::{FieldType, Kind};
 
-/// A field that is nullable, with the members in it, where its C++ types make the default value a missing one: readers find it
-/// missing in entries that have none. `types`: as those of [`ColumnLayout::types`](crate::settings::ColumnLayout::types).
+/// A field that is nullable, with the fields in it, where its C++ types let values be missing, if an RNTuple has it so. `types`: as
+/// those of [`ColumnLayout::types`](crate::settings::ColumnLayout::types).
 pub fn nullable_as_typed(field: &Field, types: &[(String, String)]) -> Field {
     // What is no type is refused where the field is added.
-    let types = types.iter().filter_map(|(path, text)| Some((path.as_str(), FieldType::parse(text).ok()?)));
-    let types: BTreeMap<&str, FieldType> = types.collect();
-    if types.is_empty() { field.clone() } else { Typed(&types).field(field, types.get(""), "") }
+    let parsed = types.iter().filter_map(|(path, text)| Some((path.as_str(), FieldType::parse(text).ok()?)));
+    let parsed: BTreeMap<&str, FieldType> = parsed.collect();
+    if parsed.is_empty() {
+        return field.clone();
+    }
+    let found = Typed(&parsed).field(field, parsed.get(""), "");
+    // Lists of one length that are stored as any have it of their type alone, where none may be missing.
+    if check_types(&found, types.to_vec()).is_ok() { found } else { field.clone() }
 }
 
 /// The types that were asked for, by path.
@@ -21,45 +28,89 @@ struct Typed<'t>(&'t BTreeMap<&'t str, FieldType>);
 
 impl Typed<'_> {
     fn field(&self, field: &Field, wanted: Option<&FieldType>, path: &str) -> Field {
-        // A union that is none of its members is a missing value already.
-        if field.is_nullable() || matches!(field.data_type(), DataType::Union(..)) {
-            return field.clone();
-        }
-        let argument = wanted.and_then(|wanted| wanted.arguments.first());
-        let data_type = match (field.data_type(), wanted.map(|wanted| &wanted.kind)) {
-            (_, Some(Kind::Nullable(_))) => return field.clone().with_nullable(true),
-            (DataType::Struct(members), Some(Kind::Pair | Kind::Tuple)) => {
-                let arguments = wanted.into_iter().flat_map(|wanted| wanted.arguments.iter().map(Some));
-                let members = members.iter().zip(arguments.chain(std::iter::repeat(None)));
-                let members = members.map(|(member, wanted)| Arc::new(self.field(member, wanted, path)));
-                DataType::Struct(members.collect())
+        let is_nullable = field.is_nullable();
+        let (may_be_missing, wanted) = match wanted.map(|wanted| &wanted.kind) {
+            Some(Kind::Nullable(_)) => (true, argument(wanted, 0)),
+            // A vector of one value or none.
+            Some(Kind::List(_)) if is_nullable && !matches!(field.data_type(), DataType::Null) => {
+                (true, argument(wanted, 0))
             }
-            (DataType::Struct(members), _) => {
-                let members = members.iter().map(|member| {
-                    let name = member.name();
-                    let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                    Arc::new(self.field(member, self.0.get(path.as_str()), &path))
-                });
-                DataType::Struct(members.collect())
-            }
-            (DataType::FixedSizeList(item, n_items), _) => {
-                DataType::FixedSizeList(self.item(item, argument, path), *n_items)
-            }
-            (DataType::List(item), Some(Kind::Array)) => DataType::List(self.item(item, argument, path)),
-            (DataType::LargeList(item), Some(Kind::Array)) => DataType::LargeList(self.item(item, argument, path)),
-            _ => return field.clone(),
+            _ => (is_nullable, wanted),
         };
-        field.clone().with_data_type(data_type)
+        // A union that is none of its members is a missing value already.
+        let is_union = matches!(field.data_type(), DataType::Union(..));
+        let data_type = self.data_type(field.data_type(), wanted, path);
+        field.clone().with_data_type(data_type).with_nullable(if is_union { is_nullable } else { may_be_missing })
+    }
+
+    fn data_type(&self, data_type: &DataType, wanted: Option<&FieldType>, path: &str) -> DataType {
+        match data_type {
+            DataType::Struct(members) => DataType::Struct(self.members(members, wanted, path)),
+            DataType::List(item) => DataType::List(self.item(item, wanted, path)),
+            DataType::LargeList(item) => DataType::LargeList(self.item(item, wanted, path)),
+            DataType::ListView(item) => DataType::ListView(self.item(item, wanted, path)),
+            DataType::LargeListView(item) => DataType::LargeListView(self.item(item, wanted, path)),
+            DataType::FixedSizeList(item, n_items) => DataType::FixedSizeList(self.item(item, wanted, path), *n_items),
+            DataType::Map(entries, is_sorted) => {
+                let DataType::Struct(pair) = entries.data_type() else { return data_type.clone() };
+                let wanted = item_of(wanted);
+                let found = self.members(pair, wanted.as_ref(), path);
+                // Keys are never missing in Arrow.
+                let members = pair.iter().zip(&found).enumerate().map(|(number, (own, found))| {
+                    let is_nullable = found.is_nullable() && (number > 0 || own.is_nullable());
+                    Arc::new(found.as_ref().clone().with_nullable(is_nullable))
+                });
+                let pair = DataType::Struct(members.collect());
+                DataType::Map(Arc::new(entries.as_ref().clone().with_data_type(pair)), *is_sorted)
+            }
+            DataType::Union(fields, mode) => {
+                let arguments = wanted.into_iter().flat_map(|wanted| &wanted.arguments);
+                let mut arguments = arguments.map(Some).chain(repeat(None));
+                let fields = fields.iter().map(|(id, field)| {
+                    let is_none = *field.data_type() == DataType::Null;
+                    let wanted = if is_none { None } else { arguments.next().flatten() };
+                    let is_optional = wanted.is_some_and(|wanted| matches!(wanted.kind, Kind::Nullable(_)));
+                    let wanted = if is_optional { argument(wanted, 0) } else { wanted };
+                    let data_type = self.data_type(field.data_type(), wanted, path);
+                    (id, Arc::new(field.as_ref().clone().with_data_type(data_type)))
+                });
+                DataType::Union(fields.collect(), *mode)
+            }
+            _ => data_type.clone(),
+        }
+    }
+
+    fn members(&self, members: &Fields, wanted: Option<&FieldType>, path: &str) -> Fields {
+        if let Some(wanted) = wanted.filter(|wanted| matches!(wanted.kind, Kind::Pair | Kind::Tuple)) {
+            let arguments = wanted.arguments.iter().map(Some).chain(repeat(None));
+            return members.iter().zip(arguments).map(|(member, of)| Arc::new(self.field(member, of, path))).collect();
+        }
+        let member = |member: &FieldRef| {
+            let name = member.name();
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            Arc::new(self.field(member, self.0.get(path.as_str()), &path))
+        };
+        members.iter().map(member).collect()
     }
 
     fn item(&self, item: &FieldRef, wanted: Option<&FieldType>, path: &str) -> FieldRef {
-        Arc::new(self.field(item, wanted, path))
+        Arc::new(self.field(item, item_of(wanted).as_ref(), path))
     }
+}
+
+/// The type of the items of a collection.
+fn item_of(wanted: Option<&FieldType>) -> Option<FieldType> {
+    let wanted = wanted?;
+    if matches!(wanted.kind, Kind::Map { .. }) { Some(wanted.pair()) } else { wanted.arguments.first().cloned() }
+}
+
+fn argument(wanted: Option<&FieldType>, number: usize) -> Option<&FieldType> {
+    wanted?.arguments.get(number)
 }
 
 #[cfg(test)]
 mod tests {
-    use arrow_schema::Fields;
+    use arrow_schema::{UnionFields, UnionMode};
 
     use super::*;
 
@@ -72,10 +123,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_lets_be_missing_is_nullable_where_a_default_value_has_it() {
+    fn what_a_type_lets_be_missing_is_nullable_at_every_depth() {
         let number = || field("item", DataType::Int32);
         let pair = || record(vec![field("a", DataType::Int32), field("b", DataType::Utf8)]);
         let lists = |item: Field| DataType::List(Arc::new(item));
+        let map = || {
+            let pair = record(vec![field("a", DataType::Int32), field("b", DataType::Utf8)]);
+            DataType::Map(Arc::new(field("entries", pair)), false)
+        };
+        let union = |fields: Vec<Field>| DataType::Union(UnionFields::from_fields(fields), UnionMode::Dense);
         let fixed = |item: Field| DataType::FixedSizeList(Arc::new(item), 3);
         let cases = [
             (DataType::Int32, "", "std::optional<int>", "x"),
@@ -86,9 +142,26 @@ mod tests {
             (fixed(number()), "", "std::array<std::optional<int>,3>", "item"),
             (fixed(field("item", pair())), "a", "std::optional<int>", "a"),
             (lists(number()), "", "std::array<std::optional<int>,3>", "item"),
-            // Lists are empty by default.
-            (lists(number()), "", "std::vector<std::optional<int>>", ""),
-            (lists(field("item", pair())), "a", "std::optional<int>", ""),
+            (lists(number()), "", "std::vector<std::optional<int>>", "item"),
+            (lists(number()), "", "std::optional<std::set<std::unique_ptr<int>>>", "xitem"),
+            (lists(field("item", pair())), "a", "std::optional<int>", "a"),
+            (lists(field("item", pair())), "", "std::map<int,std::optional<std::string>>", "b"),
+            (map(), "", "std::map<int,std::optional<std::string>>", "b"),
+            (map(), "", "std::vector<std::pair<std::optional<int>,std::string>>", ""),
+            (
+                union(vec![number(), field("l", lists(number()))]),
+                "",
+                "std::variant<int,std::vector<std::optional<int>>>",
+                "item",
+            ),
+            (
+                union(vec![field("l", lists(number()))]),
+                "",
+                "std::optional<std::variant<std::vector<std::optional<int>>>>",
+                "item",
+            ),
+            // Items of one length are those of a list that says it by its type alone, where none is missing.
+            (fixed(number()), "", "std::optional<std::vector<int>>", ""),
         ];
         for (data_type, path, text, expected) in cases {
             let found = nullable_as_typed(&field("x", data_type), &[(path.to_owned(), text.to_owned())]);
@@ -102,7 +175,10 @@ mod tests {
         names.extend(field.is_nullable().then(|| field.name().clone()));
         match field.data_type() {
             DataType::Struct(members) => members.iter().for_each(|member| nullable_in(member, names)),
-            DataType::List(item) | DataType::FixedSizeList(item, _) => nullable_in(item, names),
+            DataType::List(item) | DataType::FixedSizeList(item, _) | DataType::Map(item, _) => {
+                nullable_in(item, names)
+            }
+            DataType::Union(fields, _) => fields.iter().for_each(|(_, field)| nullable_in(field, names)),
             _ => {}
         }
     }
