@@ -35,20 +35,20 @@ def parse_size(size: int | str, what: str = "size") -> int:
 
     Raises: InvalidRequestError, naming ``what``, for anything else and for sizes below one byte.
     """
+    n_bytes: int | None
     if isinstance(size, str):
-        parsed = _native.parse_size(size)
-        if parsed is None:
+        n_bytes = _native.parse_size(size)
+        if n_bytes is None:
             raise InvalidRequestError(
                 f"{what}: {shown(size)} is not a size; write 64000000, '64 MB' or '64 MiB'"
             )
-        n_bytes = parsed
     else:
         try:
-            n_bytes = operator.index(size)
+            n_bytes = None if isinstance(size, bool) else operator.index(size)
         except TypeError:
-            raise InvalidRequestError(
-                f"{what}: expected bytes or text as '64 MB', got {shown(size)}"
-            ) from None
+            n_bytes = None
+        if n_bytes is None:
+            raise InvalidRequestError(f"{what}: expected bytes or text as '64 MB', got {shown(size)}")
     if n_bytes < 1:
         raise InvalidRequestError(f"{what}: {shown(size)} is below one byte")
     if n_bytes > LARGEST:
