@@ -305,6 +305,25 @@ def test_records_of_rntuples_are_read_by_their_members(conformance):
     assert not {"Muon_pt", "nMuon", "_collection15"} & set(names)
 
 
+@pytest.mark.parametrize("names", [["few", "many"], ["many", "few"]])
+@pytest.mark.parametrize("options", [{}, {"friends": True}])
+def test_an_object_must_have_the_same_members_in_all_files_in_any_order(tmp_path, names, options):
+    write(tmp_path / "few.root", "pt", "eta")
+    write(tmp_path / "many.root", "pt", "eta", "phi")
+    files = [tmp_path / f"{name}.root" for name in names]
+    if options:
+        ar.write(f"{tmp_path}/friend.root:F", {"w": np.arange(2 * N)})
+        options = {"friends": {"f": f"{tmp_path}/friend.root:F"}}
+    for columns in (["Muon"], ["Muon", "!Muon.pt"], ["run", "Muon"]):
+        with pytest.raises(ar.SchemaMismatchError, match="column 'Muon_phi'"):
+            ar.scan(files, "Events", columns, objects=True, **options).to_arrow()
+    found = ar.scan(files, "Events", ["Muon.pt", "Muon.eta", "Jet"], objects=True, **options).to_awkward()
+    assert found.Muon.fields == ["pt", "eta"]
+    if not options:
+        common = ar.scan(files, "Events", ["Muon"], objects=True, missing="common").to_awkward()
+        assert common.Muon.fields == ["pt", "eta"]
+
+
 def test_members_of_records_that_may_be_missing_are_columns(tmp_path):
     """All may be null, as pyarrow's types have it unless told otherwise."""
     muons = [[{"pt": 1.5, "charge": 1}, {"pt": None, "charge": -1}], None, []]

@@ -149,6 +149,9 @@ class Chain:
     def refuse_more(self, choice: Choice, chosen: Iterable[str]) -> None:
         """Refuse a tree in which a choice has more columns than in the first: SchemaMismatchError."""
 
+    def refuse_more_members(self, objects: Mapping[str, PhysicsObject]) -> None:
+        """Refuse a tree in which some physics objects of the first have more members: SchemaMismatchError."""
+
     def owned(self, names: Iterable[str]) -> dict[str, tuple[int, str]]:
         """Return of which part each column is (0: the main one), and its path there."""
         return {name: (0, name) for name in names}

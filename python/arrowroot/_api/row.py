@@ -23,6 +23,7 @@ from arrowroot._errors import (
 from arrowroot._options import Options
 from arrowroot._passes.ahead import begin, in_order, result_of, run
 from arrowroot._passes.concatenated import Concatenated, Reordered
+from arrowroot._select.objects import paths_in
 from arrowroot._sizes import counted, parse_size
 from arrowroot._storage.readers import n_opened_ahead
 from arrowroot._storage.url import changed_ns
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from arrowroot._passes.source import EnginePass, Source, TreeSource
     from arrowroot._select.columns import Choice
     from arrowroot._select.entries import EntrySet
+    from arrowroot._select.objects import PhysicsObject
 
 T = TypeVar("T")
 
@@ -457,6 +459,14 @@ class Row(Chain):
             return tree.selection(choice.not_leaving_out(choice.left_out_in_vain(tree.branches))).paths
 
         self.refuse_what_others_have(chosen_in, chosen)
+
+    def refuse_more_members(self, objects: Mapping[str, PhysicsObject]) -> None:
+        """Refuse a file in which some physics objects of the first have more members: SchemaMismatchError."""
+
+        def members_in(member: Member) -> list[str]:
+            return paths_in(one for name, one in member.tree().objects.items() if name in objects)
+
+        self.refuse_what_others_have(members_in, paths_in(objects.values()))
 
     def refuse_what_others_have(
         self, chosen_in: Callable[[Member], Iterable[str]], chosen: Iterable[str]

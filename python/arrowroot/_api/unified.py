@@ -258,6 +258,9 @@ class Unified(Row):
                     "files have, or give missing='null'"
                 )
 
+    def refuse_more_members(self, objects: Mapping[str, PhysicsObject]) -> None:
+        """Refuse nothing: objects have the members that any of the trees has, and each tree is asked for these."""
+
     def refuse_more(self, choice: Choice, chosen: Iterable[str]) -> None:  # noqa: ARG002 - of a row
         """Refuse a file that lacks a column which others have, by its name: SchemaMismatchError."""
         self.require(choice.columns or ())

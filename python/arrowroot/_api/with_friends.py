@@ -255,6 +255,10 @@ class WithFriends(Chain):
 
             row.refuse_what_others_have(chosen_in, chosen)
 
+    def refuse_more_members(self, objects: Mapping[str, PhysicsObject]) -> None:
+        """Refuse a file of the main chain in which some physics objects have more members: SchemaMismatchError."""
+        self.main.refuse_more_members(objects)
+
     def choose(self, choice: Choice) -> list[str]:
         """Return the names of the columns to deliver, those of friends too, which all files must have.
 

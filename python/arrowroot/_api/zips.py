@@ -38,7 +38,10 @@ class Zips:
         self._named: list[str] | None = None
         if columns is not None and not is_test(columns):
             known = {name for branch in self._branches for name in (branch.path, branch.name)}
-            self._named = spelled_out(texts_of(columns, "columns"), self._objects, known)
+            texts = texts_of(columns, "columns")
+            self._named = spelled_out(texts, self._objects, known)
+            whole = {text: self._objects[text] for text in texts if text in self._objects}
+            chain.refuse_more_members(whole)
             self.columns = self._named
         self._zips: list[Zip] = []
 

@@ -64,6 +64,11 @@ def record_of(members: Iterable[str]) -> str | None:
     return "Momentum4D" if names & _TEMPORAL else "Momentum3D"
 
 
+def paths_in(objects: Iterable[PhysicsObject]) -> list[str]:
+    """Return the paths of the members of objects, but for those of TObject, which nobody asks for by an object."""
+    return [path for one in objects for name, path in one.members.items() if name not in OF_TOBJECT]
+
+
 def objects_in(branches: Sequence[CountedBranch]) -> dict[str, PhysicsObject]:
     """Return the objects that branches (depth first) are members of, by their names."""
     found: dict[str, PhysicsObject] = {}
