@@ -123,18 +123,47 @@ def test_what_cannot_be_drawn_is_said(file, arrowroot_command, arguments, messag
     assert message in done.stderr
 
 
+def test_each_text_has_a_bin(tmp_path, arrowroot_command):
+    path = f"{tmp_path}/a.root:t"
+    texts = [["mu", "", "e"][i % 3] for i in range(10)]
+    ar.write(
+        path,
+        {
+            "s": texts,
+            "l": [[text] * 2 for text in texts],
+            "x": list(range(10)),
+            "many": [f"{i}" for i in range(10)],
+        },
+    )
+    for name, each in (("s", 1), ("l", 2)):
+        lines = arrowroot_command("draw", path, name).stdout.splitlines()
+        assert [line.split()[:2] for line in lines[1:]] == [
+            ["mu", str(4 * each)],
+            ['""', str(3 * each)],
+            ["e", str(3 * each)],
+        ]
+    profile = arrowroot_command("draw", path, "x:s", "--profile").stdout.splitlines()
+    assert [line.split()[:2] for line in profile[1:]] == [["mu", "4.5"], ['""', "4"], ["e", "5"]]
+    assert "mu" in arrowroot_command("draw", path, "s:x").stdout
+    for options, message in ((["--bins", "3"], "leave --bins out"), (["--range", "0:1"], "x is a text")):
+        assert message in arrowroot_command("draw", path, "s", *options, check=False).stderr
+
+
+def test_too_many_texts_are_told(tmp_path, arrowroot_command):
+    path = f"{tmp_path}/a.root:t"
+    ar.write(path, {"s": [str(i) for i in range(500)]})
+    found = arrowroot_command("draw", path, "s", check=False)
+    assert 's: more than 200 different texts: choose some, --filter \'s in ("a", "b")\'' in found.stderr
+
+
 @pytest.mark.parametrize("options", [[], ["--range", "0:1"]])
-def test_texts_records_and_maps_are_refused_with_the_name_of_the_file(tmp_path, arrowroot_command, options):
+def test_records_and_maps_are_refused_with_the_name_of_the_file(tmp_path, arrowroot_command, options):
     columns = {
-        "s": ["a", "b"],
-        "l": [["a"], ["b"]],
         "r": [{"x": 1}, {"x": 2}],
         "m": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())),
     }
     ar.write(f"{tmp_path}/a.root:t", pa.table(columns), layout="rntuple")
     for name, message in (
-        ("s", "is a text"),
-        ("l", "is a text"),
         ("r", "is a record"),
         ("m", "has the type map"),
     ):

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import awkward as ak
+import boost_histogram
 import hist
 import numpy as np
 import pyarrow as pa
@@ -210,6 +211,67 @@ def test_axes_of_whole_numbers_are_filled(lists, axis, x, expected):
     assert lists.scan().hist({"h": ar.Hist(axis, x=x)})["h"].values(flow=True).tolist() == expected
 
 
+@pytest.fixture
+def words(tmp_path):
+    texts = ["mu", "e", "", "mu", "a b", "e" * 40]
+    path = f"{tmp_path}/words.root:t"
+    columns = {
+        "s": pa.array([*texts, None], pa.string()),
+        "x": np.arange(7.0),
+        "l": pa.array([[texts[j % 6] for j in range(i)] for i in range(7)]),
+    }
+    ar.write(path, pa.table(columns), layout="rntuple")
+    return ar.open(path.removesuffix(":t"))["t"]
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_entries": 2}])
+@pytest.mark.parametrize("weight", [None, "x + 1"])
+@pytest.mark.parametrize("axis", [hist.axis.StrCategory([], growth=True), hist.axis.StrCategory(["e", "mu"])])
+def test_texts_are_filled_as_hist_fills_them(words, axis, weight, options):
+    made = words.scan(**options).hist(
+        {
+            "s": ar.Hist(axis, x="s", weight=weight),
+            "l": ar.Hist(axis, x="l", weight=weight),
+            "both": ar.Hist((2, 0, 7), axis, x="x", y="s", weight=weight, cut="some"),
+            "twice": ar.Hist(axis, axis, x="s", y="l", weight=weight, where="x > 2"),
+        },
+        cuts={"some": "x > 0"},
+    )
+    rows = words.to_arrow().to_pylist()
+    items = {
+        "s": [((row["s"],), row["x"]) for row in rows if row["s"] is not None],
+        "l": [((one,), row["x"]) for row in rows for one in row["l"]],
+        "both": [((row["x"], row["s"]), row["x"]) for row in rows[1:] if row["s"] is not None],
+        "twice": [
+            ((row["s"], one), row["x"]) for row in rows[3:] if row["s"] is not None for one in row["l"]
+        ],
+    }
+    for name, found in made.items():
+        expected = found.copy().reset()
+        for coordinates, x in items[name]:
+            expected.fill(*coordinates, weight=1 if weight is None else x + 1)
+        # Categories that come as they are met may come in another order here than there.
+        assert found.project(*range(found.ndim)) == expected, name
+
+
+def test_texts_have_means_samples_and_variations(files, words):
+    axis = hist.axis.StrCategory([], growth=True)
+    mean = words.scan().hist({"h": ar.Hist(axis, x="s", mean="x")})["h"]
+    assert dict(zip(mean.axes[0], mean.values().tolist(), strict=True))["mu"] == 1.5
+    made = ar.scan(files, "t").hist(
+        {"h": ar.Hist(axis, x="sample", variations={"up": {"x": "tree"}})}, by_sample=True
+    )
+    assert made["h"]["a", "nominal", :].values().tolist() == [60, 0, 0]
+    assert made["h"]["b", "up", "t"] == 30
+
+
+@pytest.mark.parametrize("axis", [boost_histogram.axis.Regular(2, 0, 30), boost_histogram.axis.Integer(0, 2)])
+def test_axes_of_boost_histogram_are_filled(files, axis):
+    wanted = ar.Hist(axis, x="other", weight="1", variations={"up": {"weight": "2"}})
+    made = ar.scan(files, "t").hist({"h": wanted})["h"]
+    assert made["up", :].values().sum() == 2 * made["nominal", :].values().sum() > 0
+
+
 @pytest.mark.parametrize("value", [2**31 - 1, 2**31, 2**40, 1e10, np.inf, np.nan])
 @pytest.mark.parametrize("first", [-1, 0, 2, 1 - 2**31, 2**31 - 5])
 def test_numbers_far_outside_of_an_axis_of_whole_numbers_are_on_their_side(tmp_path, first, value):
@@ -265,7 +327,15 @@ def test_one_pass_has_the_filter_and_the_entries_of_the_scan(files):
             lambda scan: scan.hist({"h": ar.Hist((2, 0, 1), x="x", where="'a'")}),
             "h: a text is no condition",
         ),
-        (lambda _: ar.Hist((2, 0, 1), x="x", variations={"up": {"weight": "2"}}), "variation 'up'"),
+        (
+            lambda _: ar.Hist((2, 0, 1), x="x", variations={"up": {"weight": "2"}}),
+            "variation 'up' changes 'weight', and the histogram has x: write weight=\"1\" for it",
+        ),
+        (
+            lambda _: ar.Hist((2, 0, 1), x="x", variations={"nominal": {"x": "2"}}),
+            "'nominal' is what is not varied",
+        ),
+        (lambda _: ar.Hist((2, 0, 1), x="x", weight=0.5), 'write weight="0.5"'),
         (lambda scan: scan.hist({"h": ar.Hist((2, 0, 1), x="'a'")}), "h: x is a text, and histograms"),
         (
             lambda scan: scan.hist({"h": ar.Hist((2, 0, 1), x="x")}, cuts={"c": "'a'"}),
@@ -273,7 +343,7 @@ def test_one_pass_has_the_filter_and_the_entries_of_the_scan(files):
         ),
         (
             lambda scan: scan.hist({"h": ar.Hist(hist.axis.StrCategory(["a"]), x="x")}),
-            "an axis of texts is not filled",
+            "h: x is no text, and its axis is of texts",
         ),
     ],
 )

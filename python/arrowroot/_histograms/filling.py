@@ -135,6 +135,7 @@ class Filling:
             # One after another, so that no more than one has its arrays in memory.
             for (expressions, cut), fills in self._fills.items():
                 parts = {name: _value(text, batch, values) for name, text in expressions}
+                texts = {name: _encoded(parts, name) for name, one in parts.items() if one.kind == "text"}
                 try:
                     found = _arrays(parts, batch.num_rows, None if cut is None else passed[cut], samples)
                 except Problem as problem:
@@ -149,21 +150,23 @@ class Filling:
                         given: dict[str, npt.NDArray[Any]] = dict(zip(names, arrays, strict=True))
                         for coordinate, axis in self._of_whole_numbers[name].items():
                             given[coordinate] = _whole(given[coordinate], axis)
-                        _fill(self.made[name], [*sample, *variation], given)
+                        for of_texts in _by_texts(given, texts):
+                            _fill(self.made[name], [*sample, *variation], of_texts)
         self.made.update({name: wanted.finished(self.made[name]) for name, wanted in self._wanted.items()})
         return self.made
 
     def _check(self, schema: pa.Schema, where: str) -> None:
         """Raise InvalidRequestError for values that cannot be filled, or are no cuts, by their types."""
-        wanted = [(f"cut {name!r}", "it", text) for name, text in self._cuts.items()]
+        wanted = [(f"cut {name!r}", "it", text, False) for name, text in self._cuts.items()]
         wanted += [
-            (fills[0][0], name, text)
+            (of, name, text, name in self._wanted[of].of_texts)
             for (expressions, _), fills in self._fills.items()
+            for of in dict.fromkeys(of for of, _ in fills)
             for name, text in expressions
         ]
-        for of, name, text in wanted:
+        for of, name, text, is_text in wanted:
             try:
-                value = no_text(schema.field(f"({text})").type, name)
+                value = (_text if is_text else no_text)(schema.field(f"({text})").type, name)
             except Problem as problem:
                 raise InvalidRequestError(f"{where}: hist: {of}: {problem.message}") from None
             if name == "it" and value.levels:
@@ -211,8 +214,62 @@ def no_text(kind: pa.DataType, name: str) -> Items:
     if name in ("it", "where"):
         return truth(found)
     if found.kind in ("text", "record"):
-        raise Problem(f"{name} is a {found.kind}, and histograms are filled with numbers")
+        is_axis = found.kind == "text" and name in ("x", "y", "z")
+        line = "; an axis of texts is hist.axis.StrCategory([], growth=True)" if is_axis else ""
+        raise Problem(f"{name} is a {found.kind}, and histograms are filled with numbers{line}")
     return found
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether values of a type are texts, or lists of texts, with which axes of texts are filled."""
+    try:
+        return _text(kind, "it").kind == "text"
+    except Problem:
+        return False
+
+
+def _text(kind: pa.DataType, name: str) -> Items:
+    """Return no values of a type of texts. Raises: Problem for another one. ``name``: as of :func:`no_text`."""
+    import pyarrow as pa
+
+    found = of_arrow(pa.nulls(0, kind))
+    if found.kind != "text":
+        raise Problem(f"{name} is no text, and its axis is of texts: write (n, low, high) for one of numbers")
+    return found
+
+
+def _encoded(parts: dict[str, Items], name: str) -> list[str]:
+    """Have numbers in the place of texts, those of the texts that are returned. ``parts``: values by their names."""
+    of = parts[name]
+    encoded = of.data.dictionary_encode()
+    parts[name] = of._replace(data=encoded.indices.to_numpy().astype(np.int64))
+    texts: pa.Array = encoded.dictionary
+    return [one if isinstance(one, str) else one.decode(errors="replace") for one in texts.to_pylist()]
+
+
+def _by_texts(
+    given: dict[str, npt.NDArray[Any]], texts: Mapping[str, Sequence[str]]
+) -> Iterator[dict[str, Any]]:
+    """Yield what to fill with one text each, in the place of its number.
+
+    An array of texts has for each the place of the longest one, so each text has an array of its own. texts: by the
+    coordinates that have numbers of them.
+    """
+    name = next(iter(texts), None)
+    if name is None:
+        yield given
+        return
+    codes = given[name].astype(np.int64)
+    order = np.argsort(codes, kind="stable")
+    of_codes = codes[order]
+    starts = np.flatnonzero(np.diff(of_codes, prepend=-1))
+    rest = {one: several for one, several in texts.items() if one != name}
+    ends = np.append(starts[1:], len(codes))[: len(starts)]
+    for start, end in zip(starts, ends, strict=True):
+        some = {one: array[order[start:end]] for one, array in given.items()}
+        for of_one in _by_texts(some, rest):
+            n_items = len(next(iter(of_one.values())))
+            yield {**of_one, name: np.full(n_items, texts[name][of_codes[start]])}
 
 
 class _Samples(NamedTuple):

@@ -29,7 +29,7 @@ class Hist:
     axes: one for each of ``x``, ``y`` and ``z`` that is given: (n, low, high), a list of edges, or an axis of ``hist``
         or ``boost_histogram``.
     x, y, z: expressions, as among the columns of :meth:`Tree.scan`. Of lists every item is filled; a value of the entry
-        meets each. What is null is not filled.
+        meets each. What is null is not filled. That of a ``StrCategory`` is a text, any other a number.
     mean: an expression, whose mean in each bin is wanted: a profile, with the storage ``Mean`` or ``WeightedMean``. A
         ``TProfile``, when it is written, has ROOT's errors; ``variances()`` divide by n - 1 where ROOT divides by n.
     weight: an expression; errors are the roots of sums of squares then.
@@ -59,7 +59,8 @@ class Hist:
         given: dict[str, object] = {"x": x, "y": y, "z": z, "mean": mean, "weight": weight, "where": where}
         for name, one in [*given.items(), ("cut", cut)]:
             if not isinstance(one, str | None):
-                line = 'cut="two", one of cuts=' if name == "cut" else f'{name}="2*x"'
+                example = repr(one) if isinstance(one, int | float) else "2*x"
+                line = 'cut="two", one of cuts=' if name == "cut" else f'{name}="{example}"'
                 raise InvalidRequestError(
                     f"Hist: {name}: expected an expression in text, got {shown(one)}: write {line}"
                 )
@@ -80,10 +81,16 @@ class Hist:
                 raise InvalidRequestError(
                     f"Hist: variation {name!r}: expected expressions in text, got {shown(wrong[0])}"
                 )
-            unknown = [one for one in changed if one not in self.expressions]
-            if unknown or name == NOMINAL:
+            if name == NOMINAL:
                 raise InvalidRequestError(
-                    f"Hist: variation {name!r} is of {unknown or 'nothing'}, which it is not of"
+                    f"Hist: {name!r} is what is not varied: give the variation another name"
+                )
+            unknown = [one for one in changed if one not in self.expressions]
+            if unknown:
+                line = ': write weight="1" for it' if unknown == ["weight"] else ""
+                raise InvalidRequestError(
+                    f"Hist: variation {name!r} changes {shown(unknown[0])}, and the histogram has "
+                    f"{', '.join(self.expressions)}{line}"
                 )
 
     @property
@@ -100,7 +107,16 @@ class Hist:
     def of_whole_numbers(self) -> dict[str, Any]:
         """The axes with a bin for each whole number, ``Integer``, ``IntCategory`` or ``Boolean``, by coordinate."""
         axes = zip(self.coordinates, self.axes, strict=True)
-        return {name: axis for name, axis in axes if hasattr(axis, "traits") and not axis.traits.continuous}
+        return {
+            name: axis
+            for name, axis in axes
+            if hasattr(axis, "traits") and not axis.traits.continuous and name not in self.of_texts
+        }
+
+    @property
+    def of_texts(self) -> list[str]:
+        """The coordinates whose axes have a bin for each text."""
+        return [name for name, axis in zip(self.coordinates, self.axes, strict=True) if _is_of_texts(axis)]
 
     def fills(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield each variation, the nominal one first, and its expressions."""
@@ -116,10 +132,7 @@ class Hist:
 
         Raises: MissingLibraryError without the package hist; InvalidRequestError for axes of one name.
         """
-        try:
-            import hist
-        except ImportError:
-            raise missing_library("hist", "filling histograms") from None
+        hist = _library()
         axes = []
         if samples is not None:
             axes.append(hist.axis.StrCategory(list(samples), name="dataset"))
@@ -131,7 +144,7 @@ class Hist:
         ]
         if self.is_profile:
             axes.append(hist.axis.Integer(0, N_SUMS, flow=False))
-        names = [axis.name for axis in axes if axis.name]
+        names = [name for axis in axes if (name := getattr(axis, "name", ""))]
         if repeated := [name for index, name in enumerate(names) if name in names[:index]]:
             raise InvalidRequestError(
                 f"two axes are called {repeated[0]!r}: give yours another name, "
@@ -165,13 +178,27 @@ class Hist:
         return f"Hist({', '.join(parts)})"
 
 
+def _library() -> Any:
+    try:
+        import hist
+    except ImportError:
+        raise missing_library("hist", "filling histograms") from None
+    return hist
+
+
+def axis_of_texts(texts: Sequence[str]) -> Any:
+    """Return an axis with a bin for each text. Raises: MissingLibraryError without the package hist."""
+    return _library().axis.StrCategory(list(texts))
+
+
+def _is_of_texts(axis: Any) -> bool:
+    # That of hist derives from that of boost_histogram, and a user who has one has imported it.
+    return any(kind.__name__ == "StrCategory" for kind in type(axis).__mro__)
+
+
 def _axis(hist: Any, given: Any, name: str, label: str) -> Any:
     """Return an axis of hist for what a user gave. Raises: InvalidRequestError."""
     if hasattr(given, "traits"):
-        if isinstance(given, hist.axis.StrCategory):
-            raise InvalidRequestError(
-                "Hist: an axis of texts is not filled: give each text a condition, where='s == \"a\"'"
-            )
         return given
     try:
         if isinstance(given, tuple) and len(given) == 3 and isinstance(given[0], Integral):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import arrowroot
 from arrowroot import InvalidRequestError, NoSuchColumnError, split_url
 from arrowroot import _terminal as terminal
-from arrowroot._histograms.filling import refusal
-from arrowroot._histograms.wanted import coordinates, is_condition
+from arrowroot._histograms.filling import is_text, refusal
+from arrowroot._histograms.wanted import axis_of_texts, coordinates, is_condition
 from arrowroot._render import printable
 from arrowroot._storage.filesets import fileset
 from arrowroot.cli import art, destinations
@@ -38,6 +38,8 @@ _LOOK = (
 _PIPED_WIDTH = 80
 #: Bins of one dimension, and of each of two.
 _N_BINS = (50, 20)
+#: The most texts that have bins.
+_MAX_TEXTS = 200
 
 
 class _Drawn(NamedTuple):
@@ -214,8 +216,11 @@ def _scan(options: argparse.Namespace, columns: list[str] | None) -> arrowroot.S
     )
 
 
-def _axes(options: argparse.Namespace, expressions: Sequence[str]) -> list[tuple[int, float, float]]:
-    """Return number of bins and ends of each axis; without a range, of all values: they are read for it."""
+def _axes(options: argparse.Namespace, expressions: Sequence[str]) -> list[Any]:
+    """Return number of bins and ends of each axis; without a range, of all values: they are read for it.
+
+    That of texts is an axis of ``hist``, with a bin for each.
+    """
     n_bins = options.bins or _N_BINS[len(expressions) - 1]
     given: list[tuple[float, float] | None] = [
         *options.range,
@@ -223,12 +228,20 @@ def _axes(options: argparse.Namespace, expressions: Sequence[str]) -> list[tuple
     ]
     # Axes may be of one expression, which is one column.
     left = [*dict.fromkeys(text for text, one in zip(expressions, given, strict=True) if one is None)]
-    ends = _ends(_scan(options, [f"({text})" for text in left]), options.url) if left else []
-    found = dict(zip(left, ends, strict=True))
-    axes = []
+    of_left = _ends(_scan(options, [f"({text})" for text in left]), options.url) if left else []
+    found = dict(zip(left, of_left, strict=True))
+    axes: list[Any] = []
     for text, one in zip(expressions, given, strict=True):
-        low, high, is_integer = (*one, False) if one is not None else found[text]
-        if is_integer and options.bins is None and high - low < n_bins:
+        ends = found[text] if one is None else _Ends(*one)
+        if ends.texts:
+            if options.bins is not None:
+                raise InvalidRequestError(
+                    f"draw: {text} is a text, of which each has a bin: leave --bins out"
+                )
+            axes.append(axis_of_texts(ends.texts))
+            continue
+        low, high = ends.low, ends.high
+        if ends.is_integer and options.bins is None and high - low < n_bins:
             axes.append((int(high - low) + 1, low - 0.5, high + 0.5))  # a bin for each
         elif one is None and low == high:
             axes.append((n_bins, low - 0.5, high + 0.5))
@@ -238,18 +251,30 @@ def _axes(options: argparse.Namespace, expressions: Sequence[str]) -> list[tuple
     return axes
 
 
-def _ends(scan: arrowroot.Scan, url: str) -> list[tuple[float, float, bool]]:
-    """Return the smallest and largest finite value of each column, and whether they are integers.
+class _Ends(NamedTuple):
+    """The smallest and largest of some values, and whether they are integers; ``texts``: those that there are."""
+
+    low: float = 0
+    high: float = 0
+    is_integer: bool = False
+    texts: tuple[str, ...] = ()
+
+
+def _ends(scan: arrowroot.Scan, url: str) -> list[_Ends]:
+    """Return the ends of the finite values of each column.
 
     url: the files, for messages.
 
-    Raises: InvalidRequestError if there are none, or no numbers.
+    Raises: InvalidRequestError if there are none, or neither numbers nor texts.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    texts: dict[str, dict[str, None]] = {}
     for field in scan.schema:
-        if (why := refusal(field.type, field.name[1:-1])) is not None:
+        if is_text(field.type):
+            texts[field.name] = {}
+        elif (why := refusal(field.type, field.name[1:-1])) is not None:
             raise InvalidRequestError(f"{url}: draw: {why}")
     found: dict[str, tuple[float, float]] = {}
     integers: set[str] = set()
@@ -257,6 +282,14 @@ def _ends(scan: arrowroot.Scan, url: str) -> list[tuple[float, float, bool]]:
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             while pa.types.is_nested(column.type):
                 column = column.flatten()  # noqa: PLW2901 - the items of a list, in lists too
+            if name in texts:
+                texts[name].update(dict.fromkeys(column.drop_null().unique().to_pylist()))
+                if len(texts[name]) > _MAX_TEXTS:
+                    raise InvalidRequestError(
+                        f"draw: {name[1:-1]}: more than {_MAX_TEXTS} different texts: choose some, "
+                        f'--filter \'{name[1:-1]} in ("a", "b")\''
+                    )
+                continue
             if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
                 column = column.cast(pa.uint8())  # noqa: PLW2901 - truth values, as numbers that have ends
             if pa.types.is_integer(column.type):
@@ -265,10 +298,13 @@ def _ends(scan: arrowroot.Scan, url: str) -> list[tuple[float, float, bool]]:
             if ends["min"] is not None:
                 low, high = found.get(name, (ends["min"], ends["max"]))
                 found[name] = min(low, ends["min"]), max(high, ends["max"])
-    missing = next((name for name in scan.column_names if name not in found), None)
+    missing = next((name for name in scan.column_names if not texts.get(name) and name not in found), None)
     if missing is not None:
         raise InvalidRequestError(f"draw: {missing[1:-1]}: there is no value to draw")
-    return [(*found[name], name in integers) for name in scan.column_names]
+    return [
+        _Ends(texts=tuple(texts[name])) if name in texts else _Ends(*found[name], name in integers)
+        for name in scan.column_names
+    ]
 
 
 def _show(options: argparse.Namespace, what: _Drawn, name: str, filled: Any, of_root: Histogram) -> None:
