@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 TO_CALL = {
     "TMath::MaxElement": "Max$(v) > 1",
     "TMath::MinElement": "Min$(v) > 1",
-    "Int_t long short static_cast<int>": "int(x) > 1",
+    "Int_t long short": "int(x) > 1",
     "Float_t Double_t": "float(n) > 1",
     "power": "x ** 2 > 1",
     "isNaN": "!isnan(x)",
+    "bool Bool_t": "x != 0",
     "strcmp": 'text == "a"',
     "mod": "n % 2 == 0",
     "TMath::CeilNint": "ceil(x) == 1",
@@ -57,20 +58,42 @@ TO_JOIN = {
     "OR": "x > 1 || n > 2",
     "IN": "isin(n, 1, 2, 3)",
     "xor XOR": "(x > 1) != (n > 2)",
-    "is IS": "!is_null(x)",
+    "is+not IS+NOT": "!is_null(x)",
+    "is+None is+null IS+NULL": "is_null(x)",
+    "is IS": "n == 1",
+    "if": "n > 2 ? x > 1 : x > 3",
     "between BETWEEN": "x >= 1 && x <= 2",
     "like LIKE": 'contains(text, "a")',
 }
 #: What they have instead of names that are no columns.
 TO_NAME = {
     "LocalEntry$ tdfentry_ entry": "entries=slice(0, 5)  # or Entry$ < 5, with a condition on a column",
-    "None null nullptr": "is_null(x)",
+    "None null nullptr NULL NA": "is_null(x)",
+    "TRUE FALSE kTRUE kFALSE": "n == true  # or false",
+    "Length$": "Length$(v) > 1",
+    "int Int_t long Long64_t short unsigned": "int(x) > 1",
+    "float double Float_t Double_t": "float(n) > 1",
     "nan NaN": "!isnan(x)",
 }
+_INTEGERS = r"(?:int|long|short|unsigned|u?int\d+_t|U?Int_t|U?Long64_t)"
+_REALS = r"(?:float|double|Float_t|Double_t)"
 #: And instead of signs, which these patterns find where a filter cannot be understood.
 TO_SIGN = {
     r"@\w+": 'x > 1  # a value of Python: filter=f"x > {cut}"',
     r"<>": "x != 1",
+    # Casts of C and C++.
+    rf"\(\s*{_INTEGERS}\s*\)\s*([\w.]+)": "int({0})",
+    rf"\(\s*{_INTEGERS}\s*\)\s*\(|static_cast\s*<\s*{_INTEGERS}\s*>": "int(x) > 1",
+    rf"\(\s*{_REALS}\s*\)\s*([\w.]+)": "float({0})",
+    rf"\(\s*{_REALS}\s*\)\s*\(|static_cast\s*<\s*{_REALS}\s*>": "float(n) > 1",
+    # Signs of papers and of word processors.
+    "≥": "x >= 1",
+    "≤": "x <= 1",
+    "≠": "x != 1",
+    "[×·⋅∙]": "2 * x > 1",  # noqa: RUF001 - they look alike, which is why people write them
+    "÷": "x / 2 > 1",
+    "[−–—]": "x - 1 > 0",  # noqa: RUF001
+    "[“”„‘’‚«»]": 'text == "a"',  # noqa: RUF001
     # The slices of NumPy and Awkward Array, with what they are of.
     r"([\w.]+)\[\s*(?::|\.\.\.)\s*,\s*(-?\d+)\s*\]": "{0}[{1}]",
     r"([\w.]+)\[(?:\s*(?::|\.\.\.)\s*,)?\s*0?\s*:\s*(\d+)\s*\]": "take({0}, {1})",
@@ -81,6 +104,7 @@ TO_SIGN = {
     r":": "n > 2 ? x > 1 : x > 3",
     r"->": "muon.pt > 1",
     r"//": "floor(n / 2) == 1",
+    r";\s*$": "x > 1  # no sign ends an expression",
     r";": "x > 1 && n > 2",
 }
 #: So many letters before and behind a sign may belong to what stands there.
@@ -110,9 +134,12 @@ def for_name(name: str) -> str | None:
     return line_of(TO_NAME, name)
 
 
-def for_word(word: str) -> str | None:
-    """Return what to write in a filter instead of a word between operands; None if nobody knows what was meant."""
-    return line_of(TO_JOIN, word)
+def for_word(word: str, follows: str) -> str | None:
+    """Return what to write in a filter instead of a word between operands; None if nobody knows what was meant.
+
+    follows: what stands behind it.
+    """
+    return line_of(TO_JOIN, f"{word}+{follows}") or line_of(TO_JOIN, word)
 
 
 def for_sign(text: str, index: int) -> tuple[str, str] | None:

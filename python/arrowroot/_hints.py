@@ -244,6 +244,8 @@ def for_column(text: str, known: Collection[str]) -> str:
     """Return what to write instead of a text that names no column, but several or a pattern; else ""."""
     if pattern := re.fullmatch(r"(?s)/(.+)/[a-z]*", text):
         return f": a regular expression is written re.compile({pattern[1]!r}), or filter_name={text!r}"
+    if text in ("sample", "file", "tree", "entry"):
+        return f": where entries come from is an option: write ar.scan(..., origin={text!r})"
     parts = [part for part in re.split(r"[\s,:;]+", text) if part]
     if len(parts) > 1 and all(part in known for part in parts):
         return f": several are a list: write {parts}"

@@ -196,6 +196,19 @@ def test_aliases_of_a_tree_are_columns(tree, events):
     assert tree.scan(["n", "pt2"]).column_names == ["n", "pt2"]
 
 
+def test_definitions_and_aliases_that_name_others_twice_are_looked_at_once(tmp_path):
+    names = [f"d{i}" for i in range(45)]
+    # A walk through all that the last one names would take 2**44 steps.
+    define = dict(zip(names, ["x", *(f"{one} + {one}" for one in names)], strict=False))
+    with ar.create(tmp_path / "f.root") as file:
+        file.tree("t", aliases=define).append({"x": [1.0, 2.0]})
+        file.tree("u").append({"x": [1.0, 2.0]})
+    file = ar.open(tmp_path / "f.root")
+    expected = pa.table({"d44": pa.array([2.0**44, 2.0**45])})
+    assert file["t"].to_arrow(["d44"]).cast(expected.schema).equals(expected)
+    assert file["u"].to_arrow(["d44"], define=define).cast(expected.schema).equals(expected)
+
+
 def test_an_alias_is_of_the_columns_that_are_read_and_no_definition(tmp_path):
     with ar.create(tmp_path / "a.root") as new:
         table = new.tree("t", {"x": np.int64}, aliases={"twice": "x*2"})
@@ -450,9 +463,10 @@ def test_numbers_of_entries_are_those_that_are_delivered(tree):
     [
         ({"2x": "met"}, "a name as of a variable"),
         ({"and": "met"}, "a name as of a variable"),
-        ({"a": 3}, "an expression in text, got 3"),
+        ({"a": 3}, "an expression in text, got 3: write {'a': \"3\"}"),
+        ({"a": "b + 1", "b": "n"}, "no branch 'b': it is defined behind this"),
+        ({"a": "a + 1", "b": "n"}, "no branch 'a'; (did|there)"),
         (["a"], "expected expressions by names"),
-        ({"a": "b", "b": "n"}, "no branch 'b'"),
         ({"a": "n == null"}, r"no branch 'null': write is_null\(x\)"),
         ({"a": "n is not null"}, r"write !is_null\(x\)"),
         ({"a": "s + 1"}, "define: a: .* is of numbers, not of text"),

@@ -302,6 +302,10 @@ def test_names_of_origin_are_those_of_columns_first_and_samples_are_named(of_two
         ar.NoSuchColumnError, match=r"no branch 'sample'; files have one where samples are scanned"
     ):
         ar.scan(files, "t", filter="sample == 'A'")
+    with pytest.raises(ar.NoSuchColumnError, match=r"an option: write ar.scan\(..., origin='sample'\)"):
+        ar.scan(of_two, "t", ["x", "sample"])
+    with pytest.raises(ar.NoSuchColumnError, match="no branch 'A': a text stands in quotes: \"A\""):
+        ar.scan(of_two, "t", filter="sample == A")
     by_number = ar.scan(files, "t", filter="Entry$ < 2").to_arrow()
     assert by_number.equals(ar.scan(files, "t", entries=slice(0, 2)).to_arrow())
     ar.write(f"{tmp_path}/own.root:t", {"entry": [7, 8], "sample": ["u", "v"]})

@@ -33,6 +33,55 @@ def test_what_is_wrong_is_said_with_its_place_before_anything_is_read(sample, tr
     assert words.entries_where("((1 == 1) && x > 2) || (1 == 0)").tolist() == [3]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x > 1;", "unexpected ';': write x > 1  # no sign ends an expression"),
+        ("x > 1; x < 3", "write x > 1 && n > 2"),
+        ("x is None", "write is_null(x)"),
+        ("x IS NULL", "write is_null(x)"),
+        ("x is not None", "write !is_null(x)"),
+        ("x is 2", "write n == 1"),
+        ("x == NULL", "no branch 'NULL': write is_null(x)"),
+        ("x == kTRUE", "write n == true"),
+        ("x > 1 if x else x < 3", "unexpected 'if': write n > 2 ? x > 1 : x > 3"),
+        ("(int)x == 2", "unexpected '(int)x': write int(x)"),
+        ("(float) x == 2", "write float(x)"),
+        ("(Long64_t)(x + 1) == 2", "write int(x) > 1"),
+        ("static_cast<int>(x) == 2", "unexpected 'static_cast<int>': write int(x) > 1"),
+        ("static_cast<double>(x) > 2", "write float(n) > 1"),
+        ("(int) -x == 2", "no branch 'int': write int(x) > 1"),
+        ("bool(x)", "there is no function 'bool': write x != 0"),
+        ("x > 1.5f", "numbers have no letters behind them"),
+        ("x > 1_000", "numbers have no letters behind them, and no _"),
+        ("x ≥ 1", "unexpected '≥': write x >= 1"),
+        ("x − 1 > 0", "write x - 1 > 0"),  # noqa: RUF001 - as papers have it
+        ("s == “mu”", 'write text == "a"'),
+        ("v(0) > 1", "there is no function 'v', but a column: its items are v[0]"),
+        ("Length$ > 1", "no branch 'Length$': write Length$(v) > 1"),
+        ("MET pt > 1", "the column is `MET pt`, in backticks"),
+        ("x > 0 && a/b > 1", "no branch 'a': the column is `a/b`, in backticks"),
+        ("s == mu", "no branch 'mu': a text stands in quotes: \"mu\""),
+        ("s in (mu, e)", "a text stands in quotes"),
+        ("any(texts == mu)", "a text stands in quotes"),
+        ("word == 'mu'", "no branch 'word'; there are"),
+        ("mu == e", "no branch 'mu'"),
+    ],
+)
+def test_what_is_written_elsewhere_is_answered_by_what_is_written_here(slips, text, said):
+    with pytest.raises((ar.FilterError, ar.NoSuchColumnError)) as caught:
+        slips.scan(filter=text)
+    assert said in str(caught.value).partition("\n")[0]
+
+
+@pytest.fixture(scope="module")
+def slips(tmp_path_factory):
+    path = tmp_path_factory.mktemp("slips") / "f.root"
+    columns = {"x": [1, 2], "MET pt": [1.0, 2.0], "a/b": [1, 2], "s": ["mu", "e"]}
+    ar.write(f"{path}:T", columns | {"v": [[1], []], "texts": [["mu"], []]})
+    return ar.open(path)["T"]
+
+
 def test_the_place_and_the_nearest_names_are_there_for_programs(tree):
     with pytest.raises(ar.NoSuchColumnError) as caught:
         tree.scan(filter="weight > 0 && npts > 3")

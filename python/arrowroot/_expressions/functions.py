@@ -52,6 +52,8 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
     "InvariantMass": (4, 4),
     "InvariantMasses": (8, 8),
 }
+#: Functions that compare texts.
+OF_TEXTS = ("in", "isin", "startswith", "endswith", "contains")
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _NEVER_NULL = (
     "+ - * / == != < <= > >= sum len any all count is_null isnan isfinite abs sqrt cbrt exp expm1 log log1p log2 log10 "

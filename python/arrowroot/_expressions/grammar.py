@@ -44,7 +44,7 @@ from arrowroot._expressions.nodes import (
     Text,
     Unary,
 )
-from arrowroot._expressions.tokens import TRUTHS, WORDS, Cutter, Token
+from arrowroot._expressions.tokens import TRUTHS, WORDS, Cutter, Token, longer_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,12 +135,15 @@ class _Parser:
         if token.text in _INSTEAD:
             column = f"; the column is `{token.text}`, in backticks" if self._is_column(token.text) else ""
             self._fail(f"unexpected {token.text!r}: {_INSTEAD[token.text]}{column}", token.place)
-        if token.kind == "operator":
+        if token.kind in ("operator", "name"):
             self._cutter.refuse_sign(token.place)
+        before = self._tokens[self._next - 1] if self._next else token
+        if before.kind == "name" and (longer := longer_column(self._text, before.place, self._is_column)):
+            self._fail(*longer)
         if token.kind == "name":
             from arrowroot._filter_hints import for_word
 
-            line = for_word(token.text)
+            line = for_word(token.text, self._tokens[self._next + 1].text)
             if line is not None:
                 self._fail(f"unexpected {token.text!r}: write {line}", token.place)
         found = f"the {self._noun} ends" if token.kind == "end" else f"there is {token.text!r}"
@@ -235,6 +238,7 @@ class _Parser:
                 node = Binary(token.text, node, right, place, self._depth(place, node, right))
             again = self._tokens[self._next]
             if level == _LEVELS["in"] and self._level() == level:
+                self._cutter.refuse_sign(again.place)
                 self._fail(
                     'a comparison of a comparison, which in C compares a truth value: write "a < b && b < c", '
                     "or parentheses if that is meant",
@@ -428,6 +432,10 @@ class _Parser:
         if name.text in CONSTANTS and self._take(")"):
             return Number(
                 CONSTANTS[name.text], Place(name.place.start, self._tokens[self._next - 1].place.end)
+            )
+        if function is None and self._is_column(name.text):
+            self._fail(
+                f"there is no function {name.text!r}, but a column: its items are {name.text}[0]", name.place
             )
         if function is None:
             from arrowroot._filter_hints import for_function

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, nearest_column, pointed_at
 from arrowroot._expressions import grammar
-from arrowroot._expressions.functions import COMPARISONS, ENTRY_NAMES, NEVER_NULL
+from arrowroot._expressions.functions import COMPARISONS, ENTRY_NAMES, NEVER_NULL, OF_TEXTS
 from arrowroot._expressions.nodes import (
     Binary,
     Call,
@@ -24,11 +24,11 @@ from arrowroot._expressions.nodes import (
     parts_of,
     walk,
 )
-from arrowroot._expressions.tokens import is_name
+from arrowroot._expressions.tokens import is_name, longer_column
 from arrowroot._options import definitions_of
 from arrowroot._render import shown
 from arrowroot._select.columns import by_name
-from arrowroot._select.origins import NAMES, SAMPLE
+from arrowroot._select.origins import ENTRY, NAMES, SAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -106,7 +106,7 @@ class Expression:
             one.expression.needs_entries if one.expression else not one.path for one in self._found.values()
         )
 
-    @property
+    @cached_property
     def names_origin(self) -> bool:
         """True if it asks where entries come from, be it in a definition."""
         return any(
@@ -167,18 +167,21 @@ class Expression:
         """Return the expression that a name in it stands for; None: a column."""
         return self._found[name.name, name.exact].expression
 
-    def never_null(self, schema: pa.Schema) -> bool:
+    def never_null(self, schema: pa.Schema, known: dict[int, bool] | None = None) -> bool:
         """Return whether it has a value for each entry, and each item, whatever the values of its columns are.
 
-        schema: of the columns that it needs.
+        schema: of the columns that it needs. known: what was found of expressions, by identity; many may use one.
         """
-        return all(self._never_null(node, schema) for node in walk(self.node))
+        known = {} if known is None else known
+        if id(self) not in known:
+            known[id(self)] = all(self._never_null(node, schema, known) for node in walk(self.node))
+        return known[id(self)]
 
-    def _never_null(self, node: Node, schema: pa.Schema) -> bool:
+    def _never_null(self, node: Node, schema: pa.Schema, known: dict[int, bool]) -> bool:
         if isinstance(node, Name):
             found = self._found[node.name, node.exact]
             if found.expression is not None:
-                return not found.members and found.expression.never_null(schema)
+                return not found.members and found.expression.never_null(schema, known)
             return not found.path or (not found.members and is_required(schema.field(found.path)))
         if isinstance(node, Binary):
             return node.operator in NEVER_NULL
@@ -224,25 +227,60 @@ class Expression:
 
     def _unknown(self, name: Name) -> NoSuchColumnError:
         scope = self._scope
-        known = [
-            *scope.definitions,
-            *(path for path, branch in scope.branches.items() if not branch.is_group),
-        ]
-        close = nearest_column(name.name, [other for other in (*known, *scope.by_name) if "`" not in other])
         what = f"{scope.where}: {self.what}: no branch {name.name!r}"
-        if name.name == SAMPLE:
-            what += (
-                "; files have one where samples are scanned by their names: "
-                'ar.scan({"tt": {"files": ["tt/*.root"]}}, ...)'
-            )
-        from arrowroot._filter_hints import for_name
-
-        line = for_name(name.name)
-        if line is not None:
-            what, close, known = f"{what}: write {line}", [], []
+        close: list[str] = []
+        known: list[str] = []
+        if (said := self._meant_by(name)) is not None:
+            what = f"{what}: {said}"
+        else:
+            columns = (path for path, branch in scope.branches.items() if not branch.is_group)
+            known = [*scope.definitions, *columns]
+            close = nearest_column(name.name, [one for one in (*known, *scope.by_name) if "`" not in one])
+            if name.name == SAMPLE:
+                what += (
+                    "; files have one where samples are scanned by their names: "
+                    'ar.scan({"tt": {"files": ["tt/*.root"]}}, ...)'
+                )
         error = NoSuchColumnError(what, name.name, close, _as_written, known)
         error.pointed = pointed_at(self.text, name.place.start, name.place.end)
         return error
+
+    def _meant_by(self, name: Name) -> str | None:
+        """Return what to write for a name that is of no column; None if nobody knows what was meant."""
+        from arrowroot._filter_hints import for_name
+
+        longer = None if name.exact else longer_column(self.text, name.place, self._scope.is_column)
+        if longer is not None:
+            return longer[0]
+        if name.name in self._scope.to_define:
+            return "it is defined behind this, and a definition has those before it"
+        if self._is_beside_text(name):
+            return f'a text stands in quotes: "{name.name}"'
+        line = for_name(name.name)
+        return None if line is None else f"write {line}"
+
+    def _is_beside_text(self, name: Name) -> bool:
+        """Return whether a name is compared with a column of texts."""
+        for node in walk(self.node):
+            is_comparison = (isinstance(node, Binary) and node.operator in COMPARISONS) or (
+                isinstance(node, Call) and node.function in OF_TEXTS
+            )
+            if is_comparison and any(part is name for part in parts_of(node)):
+                return any(self._is_text(part) for part in parts_of(node))
+        return False
+
+    def _is_text(self, node: Node) -> bool:
+        """Return whether a part is a column of texts, or says by texts where entries come from."""
+        scope = self._scope
+        if not isinstance(node, Name):
+            return False
+        if node.name in scope.definitions:
+            kind = str(scope.type_of(scope.definitions[node.name]))
+        elif scope.is_column(node.name) and (path := self._path_of(node.name, node)) is not None:
+            kind = str(scope.schema_of([path]).field(path).type)
+        else:
+            return node.name in scope.origins and node.name != ENTRY
+        return "string" in kind
 
     def _path_of(self, text: str, name: Name) -> str | None:
         """Return the column of that path or name; None if there is none, or if it only holds others."""
@@ -317,6 +355,8 @@ class Scope:
         self.origins_used: set[str] = set()
         #: Columns that are computed, by their names; each may use those before it.
         self.definitions: dict[str, Expression] = {}
+        #: The names of those that are still to be added.
+        self.to_define: list[str] = []
         self._bound_aliases: dict[str, Expression | None] = {}
         #: The numbers of parts of expressions, by what they compute.
         self.part_numbers: dict[tuple[object, ...], int] = {}
@@ -334,13 +374,17 @@ class Scope:
 
     def define(self, given: object) -> None:
         """Add the columns that a user defined. Raises: InvalidRequestError, FilterError, NoSuchColumnError."""
-        for name, text in definitions_of(given).items():
+        given = definitions_of(given)
+        self.to_define = list(given)
+        for name, text in given.items():
+            self.to_define.remove(name)
             if not isinstance(name, str) or not name.isidentifier() or not is_name(name):
                 raise InvalidRequestError(f"define: expected a name as of a variable, got {shown(name)}")
             if not isinstance(text, str):
+                example = f'"{text}"' if isinstance(text, int | float) else '"2*x"'
                 raise InvalidRequestError(
                     f"define: {name}: expected an expression in text, got {shown(text)}"
-                    f': write {{{name!r}: "2*x"}}'
+                    f": write {{{name!r}: {example}}}"
                 )
             # It stands for the column from here on; in its own text that name is the column as it is read.
             is_of_its_own = name in self.branches and not self.branches[name].is_group
@@ -366,7 +410,7 @@ class Scope:
     def _of_tree(self) -> Scope:
         """The same names without definitions."""
         found = copy.copy(self)
-        found.definitions, found.origins, found.of_row = {}, frozenset(), frozenset()
+        found.definitions, found.to_define, found.origins, found.of_row = {}, [], frozenset(), frozenset()
         return found
 
     def _of_friend(self, friend: str) -> Scope:

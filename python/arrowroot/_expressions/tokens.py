@@ -26,6 +26,8 @@ _TOKEN = re.compile(
 )
 #: Characters that may be of one name: those of no operator, but the dot. Names are looked for among so many.
 _RUN = re.compile(r"""[^\s"'`&|=!<>()\[\],+\-*/%^?]{1,1000}""")
+#: Longer names of columns are not looked for.
+_LONGEST = 1000
 #: A dot and, after a space, the member that it is of.
 _MEMBER = re.compile(r"\.\s+[^\W\d`]|\.\s*`")
 
@@ -42,6 +44,18 @@ def is_name(text: str) -> bool:
     """Return whether a text is a name as it stands, without backticks."""
     found = _TOKEN.fullmatch(text)
     return found is not None and found["name"] is not None and text not in (*WORDS, *TRUTHS)
+
+
+def longer_column(text: str, place: Place, is_column: Callable[[str], bool]) -> tuple[str, Place] | None:
+    """Return what to say of a name that is the beginning of a column's with spaces or signs of operators in it.
+
+    place: of the name in the text. None if there is no such column.
+    """
+    for end in range(min(len(text), place.start + _LONGEST), place.end, -1):
+        name = text[place.start : end]
+        if name[-1] not in " `" and is_column(name):
+            return f"the column is `{name}`, in backticks", Place(place.start, end)
+    return None
 
 
 class Cutter:
@@ -73,7 +87,10 @@ class Cutter:
                 self.fail(f"unexpected {what!r}", place)
             kind = match.lastgroup or ""
             if kind == "number" and self._text[place.end : place.end + 1].isidentifier():
-                self.fail("a number that goes on as a name", Place(position, place.end + 1))
+                self.fail(
+                    "a number that goes on as a name: numbers have no letters behind them, and no _",
+                    Place(position, place.end + 1),
+                )
             if kind != "space":
                 yield Token(kind, match[kind], place)
                 is_operand = kind == "operator" and match[kind] not in (")", "]", ".")

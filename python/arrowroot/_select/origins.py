@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Origin: TypeAlias = Literal["sample", "file", "tree", "entry"]
 NAMES: tuple[Origin, ...] = ("sample", "file", "tree", "entry")
 SAMPLE: Origin = "sample"
+ENTRY: Origin = "entry"
 
 
 class OfRow(NamedTuple):
