@@ -128,7 +128,7 @@ def compare(
         for row in rows
     ]
     chosen = _chosen(newest, by, before, now, store.firsts(where))
-    standing = chosen if where.version else _standing(chosen)
+    standing = chosen if where.version else _standing(chosen, by)
     n_replaced = len(chosen) - len(standing)
     found = _judged(store, _in_turns(store, where, standing), by, asked, statistic)
     return _with_replaced(*found, n_replaced)
@@ -213,7 +213,7 @@ def compare_measured(
     """Do what ``compare`` does, with results that are at hand, newest first; their samples are read from the store."""
     asked = _asked(by, key, statistic)
     chosen = _chosen(found, by, before, now)
-    standing = _standing(chosen)
+    standing = _standing(chosen, by)
     return _with_replaced(*_judged(store, standing, by, asked, statistic), len(chosen) - len(standing))
 
 
@@ -265,8 +265,13 @@ def _chosen(
     return chosen
 
 
-def _standing(chosen: Sequence[_Sides]) -> list[_Sides]:
-    """The comparisons of which no other version of the same case was measured on both sides since."""
+def _standing(chosen: list[_Sides], by: str) -> list[_Sides]:
+    """The comparisons of which no other version of the same case was measured on both sides since.
+
+    Of sites all: nights are told one by one, so that a new version has few.
+    """
+    if by == "site":
+        return chosen
     dates = [min(side[0].row.created_at for side in sides) for _, sides in chosen]
     keys = [(*values, *(side[0].row.series_id for side in sides)) for values, sides in chosen]
     newest: dict[tuple[str, ...], str] = {}
