@@ -144,6 +144,29 @@ def test_a_storage_that_is_measured_seldom_is_known_by_its_own_rounds():
     assert told(found, 47, PlaceState.SILENT) == []
 
 
+def test_what_is_measured_again_by_hand_in_an_afternoon_makes_nothing_else_silent(figures):
+    last = [one for one in figures if one.site == "A" and night_of(one) == N_NIGHTS - 1]
+    by_hand = [
+        one._replace(
+            run=f"{n:x}{one.run[1:]}",
+            created_at=(hubs.FIRST_NIGHT + timedelta(days=N_NIGHTS - 1, hours=9 + n)).isoformat(),
+        )
+        for n in range(1, 8)
+        for one in last
+        if one.storage == "root"
+    ]
+    found = [*figures, *by_hand]
+    assert told(found, N_NIGHTS - 1, PlaceState.SILENT) == []
+    # Nor is the site itself, which measures each night, in the next morning.
+    assert told(found, N_NIGHTS, PlaceState.SILENT) == []
+    # What misses two nights is.
+    later = [one for one in figures if one.storage == "root" or night_of(one) < N_NIGHTS - 2]
+    assert [place for place, _ in told(later, N_NIGHTS - 1, PlaceState.SILENT)] == [
+        "A, storage davs",
+        "B, storage davs",
+    ]
+
+
 def test_rounds_between_those_of_a_group_change_nothing():
     draw = np.random.default_rng(7)
     groups = {"all": range(5), "some": [0, 2], **{at: [at] for at in range(5)}}

@@ -27,6 +27,8 @@ _SHARE_OF_SITES, _APART = 0.6, 3
 _LATE = 0.5
 #: The newest distances of rounds that tell the rhythm of a site, and how many rounds do; without any it is a day.
 _N_GAPS, _LEAST_OF_RHYTHM, _DAY_S = 10, 3, 86_400.0
+#: The quantile of the distances that is a long one, and the share of it that another one has at least.
+_LONG, _LEAST_GAP = 0.8, 0.25
 
 
 class PlaceState(str, Enum):
@@ -359,7 +361,7 @@ def _others_of_site(one: SiteRise) -> str:
     if not others:
         return "all series of the site rose" if len(one.rise.members) > 1 else ""
     # Of what is measured no more nobody knows what it did.
-    others = [at for at in others if not quiet_rounds([one.history.results[at]])[1]]
+    others = [at for at in others if not quiet_rounds(one.history, [at])[1]]
     storages = dict.fromkeys(one.history.rows[at].storage for at in others)
     levels = {
         storage: one.history.level(
@@ -405,7 +407,7 @@ def _silent(history: SiteHistory, at: datetime) -> list[PlaceAlarm]:
         return [_quiet(history, history.site, last, f"nothing since {last[:16].replace('T', ' ')}; {every}")]
     found = []
     for storage in history.storages():
-        rounds, is_quiet = quiet_rounds(history.of_storage(storage))
+        rounds, is_quiet = quiet_rounds(history, history.members(Group("storage", storage)))
         if is_quiet:
             why = f"not in the last {rounds} rounds of the site; {every}"
             last = history.rounds[len(history.rounds) - 1 - rounds]
@@ -421,17 +423,17 @@ def _quiet(
     )
 
 
-def quiet_rounds(results: Sequence[Sequence[Figure | None]]) -> tuple[int, bool]:
-    """Return in how many of a site's last rounds some of its series were not measured, and if these are silent.
-
-    results: of the series, by row and round
-    """
-    is_there = [any(of_round) for of_round in zip(*results, strict=True)]
-    rounds = [column for column, is_one in enumerate(is_there) if is_one]
-    n_missed = len(is_there) - 1 - rounds[-1]
+def quiet_rounds(history: SiteHistory, rows: Sequence[int]) -> tuple[int, bool]:
+    """Return in how many of a site's last rounds some of its series were not measured, and if these are silent."""
+    own = history.own_rounds(rows).tolist()
+    n_missed = len(history.rounds) - 1 - own[-1]
     # Not all that is measured is measured in each round.
-    gaps = [after - before for before, after in pairwise(rounds)]
-    return n_missed, bool(gaps) and n_missed >= N_MISSED * statistics.median(gaps)
+    gaps = [after - before for before, after in pairwise(own)]
+    if not gaps or n_missed < N_MISSED * statistics.median(gaps):
+        return n_missed, False
+    # Rounds of an afternoon, as of one case that is measured by hand, are none that others missed.
+    elapsed_s = (_time(history.rounds[-1]) - _time(history.rounds[own[-1]])).total_seconds()
+    return n_missed, elapsed_s >= (N_MISSED - _LATE) * rhythm_s([history.rounds[at] for at in own])
 
 
 def missed_rounds(history: SiteHistory, at: datetime) -> int | None:
@@ -468,10 +470,14 @@ def _unknown(history: SiteHistory, silent: Container[str]) -> list[PlaceAlarm]:
 
 def rhythm_s(rounds: Sequence[str]) -> float:
     """Return how long a site usually takes from one round to the next, in seconds."""
-    gaps = [
+    gaps = sorted(
         (_time(after) - _time(before)).total_seconds() for before, after in pairwise(rounds[-_N_GAPS - 1 :])
-    ]
-    return max(statistics.median(gaps), 1.0) if gaps else _DAY_S
+    )
+    if not gaps:
+        return _DAY_S
+    # What is measured again by hand in an afternoon is no rhythm.
+    least = _LEAST_GAP * gaps[int(_LONG * (len(gaps) - 1))]
+    return max(statistics.median(gap for gap in gaps if gap >= least), 1.0)
 
 
 def _own_rhythm_s(one: SiteRise) -> float:

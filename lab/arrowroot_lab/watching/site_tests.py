@@ -217,7 +217,7 @@ def _site_test(
             alone[name] |= members
     parts += [_part(history, name, sorted(own), (), ()) for name, own in alone.items()]
     newest = max((part.newest.created_at for part in parts), default="")
-    n_missed, _ = quiet_rounds([history.results[at] for at in rows])
+    n_missed, _ = quiet_rounds(history, rows)
     return SiteTest(_worst_first(parts), newest, age_of(newest), n_missed)
 
 
@@ -227,7 +227,7 @@ def _part(
     results = [history.results[at] for at in rows]
     newest = [next(one for one in reversed(row) if one) for row in results]
     level = level_of(history, rows)
-    _, is_silent = quiet_rounds(results)
+    _, is_silent = quiet_rounds(history, rows)
     n_failed = sum(one.uuid in failing for one in newest)
     is_ill = n_failed or (level.is_risen and not is_silent)
     is_ill = is_ill or (is_silent and f"{history.site}, storage {name}" in silent)

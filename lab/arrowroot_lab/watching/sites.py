@@ -203,7 +203,7 @@ def _to_watch(
     found = {
         name: level_of(history, rows)
         for name, rows in by_storage.items()
-        if not quiet_rounds([history.results[at] for at in rows])[1]
+        if not quiet_rounds(history, rows)[1]
     }
     high = {name: level for name, level in found.items() if level.is_high and not level.is_risen}
     told = [f"storage {name} at {level.told}" for name, level in high.items()]
