@@ -42,6 +42,29 @@ def test_objects_that_all_differ_from_their_description_are_unsupported(files):
     assert "raw=True" in str(caught.value)
 
 
+def test_what_nobody_named_is_left_out_of_tables_with_a_warning(files):
+    tree = ar.open(files / "5.root")["T"]
+    assert len(tree.column_names) == 5
+    for columns, left in ((None, ["good"]), (["*"], ["good"]), (["g*", "c*"], ["good"])):
+        with pytest.warns(ar.UnsupportedColumnWarning, match="written by code of its own: ") as warned:
+            found = tree.to_arrow(columns)
+        assert found.column_names == left
+        n_told = 4 if columns is None or columns == ["*"] else 1
+        assert len(warned) == n_told
+        assert "left out 1 branch" in str(warned[0].message)
+        assert "counted (own::Counted)" in "".join(str(one.message) for one in warned)
+    with pytest.warns(ar.UnsupportedColumnWarning):
+        assert tree.to_awkward(entries=slice(1, 3)).fields == ["good"]
+    for columns in (["counted", "good"], ["counted"]):
+        with pytest.raises(ar.UnsupportedError, match=OWN.format("own::Counted")):
+            tree.to_arrow(columns)
+    with pytest.raises(ar.UnsupportedError, match=OWN.format("own::Counted")):
+        tree.to_arrow(filter="counted.a > 1")
+    with pytest.warns(ar.UnsupportedColumnWarning):
+        found = tree.to_arrow(["*", "!plain*"])
+    assert found.column_names == ["good"]
+
+
 @pytest.mark.parametrize("n_entries", SIZES)
 def test_objects_in_fields_of_rntuples_get_the_same_verdict(files, n_entries):
     ntuple = ar.open(files / f"{n_entries}.root")["N"]

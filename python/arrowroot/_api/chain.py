@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._api.scan import Scan
-from arrowroot._errors import NoSuchColumnError
+from arrowroot._errors import NoSuchColumnError, UnsupportedError, warn_left_out
 from arrowroot._options import BATCH_SIZE, Options, definitions_of
-from arrowroot._passes.source import batches_of
+from arrowroot._passes.source import batches_of, written_by_code
 from arrowroot._select import entries as _entries
-from arrowroot._select.columns import Choice, id_paths
+from arrowroot._select.columns import NOT, Choice, id_paths, is_named, texts_of
 from arrowroot._select.events import EventList, OnlyTree
 from arrowroot._sizes import parse_size
 
@@ -215,7 +215,24 @@ class Chain:
         return self._scans(columns, given, options)(options)
 
     def to_arrow(self, columns: Columns, given: Mapping[str, Any]) -> pa.Table:
-        """Read a choice into a table; each column is one chunk, unless it is too long for one."""
+        """Read a choice into a table; each column is one chunk, unless it is too long for one.
+
+        A column that nobody named is left out, with a warning, if its objects turn out to be written by code of their
+        own: only their bytes tell, so what was read until then is read again.
+        """
+        while True:
+            try:
+                return self._table(columns, given)
+            except UnsupportedError as error:
+                column = written_by_code(error)
+                if column is None or given.get("filter_name") is not None or is_named(columns, column):
+                    raise
+                kinds = {branch.path: branch.type_name for branch in self.own_branches}
+                columns = [*(texts_of(columns, "columns") if columns is not None else ()), f"{NOT}{column}"]
+                kind = kinds.get(column, "an object")
+                warn_left_out([(column, kind)], self.location, "written by code of its own")
+
+    def _table(self, columns: Columns, given: Mapping[str, Any]) -> pa.Table:
         options = Options.of(given, batch_size=None)
         scan_with = self._scans(columns, given, options)
         # A table that is too long is read again: to know it in advance would cost all others something.

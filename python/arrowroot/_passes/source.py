@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from arrowroot import _native
     from arrowroot._cost.cost import Cost
     from arrowroot._cost.plan import Plan, ScanStats
+    from arrowroot._errors import UnsupportedError
+
+#: What an error says of the other columns.
+_OTHERS = f'; "{NOT}' + '{}" among the columns reads the others'
 
 
 class ArrowBatch(Protocol):
@@ -158,7 +162,14 @@ def say_way_around(error: BaseException, source: Source) -> None:
     """Add to an error in one of several columns of a tree how to read the others."""
     column, names = getattr(error, "object", None), source.column_names
     if getattr(source, "is_of_paths", False) and len(names) > 1 and column in names:
-        error.args = (f'{error}; "{NOT}{column}" among the columns reads the others',)
+        error.args = (f"{error}{_OTHERS.format(column)}",)
+
+
+def written_by_code(error: UnsupportedError) -> str | None:
+    """Return the column whose objects are written by code of their own, if others are read beside it; None: no such."""
+    column: str | None = getattr(error, "object", None)
+    text = str(error)
+    return column if "written by code of its own" in text and text.endswith(_OTHERS.format(column)) else None
 
 
 def batches_of(source: Source) -> Iterator[pa.RecordBatch]:

@@ -61,6 +61,16 @@ class Candidate(Protocol):
 C = TypeVar("C", bound=Candidate)
 
 
+def is_named(columns: Columns, path: str) -> bool:
+    """Return whether a user chose a column, or left it out, by its name or that of its group, and not by a pattern."""
+    if columns is None:
+        return False
+    if is_test(columns):
+        return True
+    texts = map(without_mark, texts_of(columns, "columns"))
+    return any(path == text or path.startswith((f"{text}/", f"{text}.")) for text in texts)
+
+
 def texts_of(given: object, what: str) -> list[str]:
     """Return the names or patterns that a user gave for the option ``what``: one text, or several.
 
