@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import arrowroot as ar
-from arrowroot._expressions import numbers
+from arrowroot._expressions import numbers, orders
 
 
 @pytest.fixture
@@ -189,6 +189,17 @@ def test_too_many_combinations_are_an_error(tmp_path, x):
     scan = ar.scan(f"{tmp_path}/long.root", "t")
     with pytest.raises(ar.FilterError, match="more than 100,000,000 combinations"):
         scan.hist({"h": ar.Hist((10, 0, 10), x=x)})
+
+
+def test_lists_that_are_put_together_again_and_again_are_an_error(tmp_path, monkeypatch):
+    path = f"{tmp_path}/long.root:t"
+    ar.write(path, {"v0": [list(range(100))]})
+    monkeypatch.setattr(
+        orders, "_MOST_ITEMS", 10_000
+    )  # of what it is, each item takes some hundred bytes on the way
+    define = {f"v{i}": f"Concatenate(v{i - 1}, v{i - 1})" for i in range(1, 9)}
+    with pytest.raises(ar.FilterError, match="more than 10,000 items in a batch"):
+        ar.scan(path, define=define).hist({"h": ar.Hist((10, 0, 10), x="v8")})
 
 
 def test_nulls_of_entries_that_a_cut_leaves_out_are_no_error(lists):

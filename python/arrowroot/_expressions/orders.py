@@ -92,11 +92,17 @@ def taken(of: Items, chosen: Items) -> Items:
     return item(of, Items(np.where(n < 0, behind >= n, each < n), valid, levels))
 
 
+#: In all lists of a batch: some gigabytes.
+_MOST_ITEMS = 100_000_000
+
+
 def concatenated(one: Items, other: Items) -> Items:
     """Return the items of a list, and those of another one behind them; null if one of the lists is."""
     (one, other), valid = _plain("concatenate", [one, other])
     counts, others = (np.diff(of.levels[0].ends).astype(np.int64) for of in (one, other))
     level = Level(ends_of(counts + others), valid)
+    if level.ends[-1] > _MOST_ITEMS:
+        raise Problem(f"the lists have more than {_MOST_ITEMS:,} items in a batch")
     place = np.arange(level.ends[-1]) - np.repeat(level.ends[:-1], counts + others)
     behind = place - np.repeat(counts, counts + others)
     sides = [item(of, Items(at, None, (level,))) for of, at in ((one, place), (other, behind))]
@@ -105,8 +111,6 @@ def concatenated(one: Items, other: Items) -> Items:
 
 #: Which item of each combination a function gives.
 PICKED = {"first": 0, "second": 1, "third": 2}
-#: In all lists of a batch: some gigabytes.
-_MOST_COMBINATIONS = 100_000_000
 
 
 class Combinations:
@@ -140,8 +144,8 @@ def _combinations(ends: Array, n_combined: int, which: int) -> tuple[Array, Leve
 
 
 def _check_number(n_each: Array) -> None:
-    if np.sum(n_each, dtype=np.float64) > _MOST_COMBINATIONS:
-        raise Problem(f"the lists have more than {_MOST_COMBINATIONS:,} combinations in a batch")
+    if np.sum(n_each, dtype=np.float64) > _MOST_ITEMS:
+        raise Problem(f"the lists have more than {_MOST_ITEMS:,} combinations in a batch")
 
 
 def combined(function: str, values: list[Items], combinations: Combinations) -> Items:
