@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 _ARGUMENT = r"(\w+)=(?!=)"
 #: A name of a column that needs no quotes in an expression.
 _PLAIN = r"[A-Za-z_]\w*"
+#: Calls that choose columns and entries as a scan does, and what only that takes besides.
+_LIKE_SCANS = ("dataset", "scan_root", "partitions", "dataframe", "awkward", "bag")
+_OF_SCANS = ("define", "filter", "objects", "origin", "on_error", "entries", "lumi_mask")
 #: Shorter names are like too many others.
 _MIN_LENGTH = 3
 
@@ -112,6 +115,8 @@ def for_argument(
             one.partition("  #")[0] for one in others if one and re.match(_ARGUMENT, one)
         )
         return f": write {', '.join(arguments) if re.match(_ARGUMENT, line) and len(arguments) > 1 else line}"
+    if call in _LIKE_SCANS and name in _OF_SCANS:
+        return f": a scan has it: write ar.scan(..., {name}={shown(given[name])})"
     own = ", ".join(one for one in known if one not in unlisted)
     return near(name, known) or (f"; its own are {own}" if own else "; it takes none")
 
