@@ -61,6 +61,7 @@ TO_JOIN = {
     "is+not IS+NOT": "!is_null(x)",
     "is+None is+null IS+NULL": "is_null(x)",
     "is IS": "n == 1",
+    "as AS": 'x > 1  # a name of your own: define={"y": "x > 1"}',
     "if": "n > 2 ? x > 1 : x > 3",
     "between BETWEEN": "x >= 1 && x <= 2",
     "like LIKE": 'contains(text, "a")',

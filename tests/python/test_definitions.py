@@ -454,6 +454,8 @@ def test_numbers_of_entries_are_those_that_are_delivered(tree):
         ["e", "n"], define={"e": "Entry$"}, filter="n % 7 == 2 && Entry$ > 20", entries=slice(10, 150)
     )
     assert chosen["e"].to_pylist() == chosen["n"].to_pylist() == [n for n in range(21, 150) if n % 7 == 2]
+    for name in ("Entry$", "rdfentry_"):
+        assert tree.to_arrow([name, "n"], filter="n > 197")[name].to_pylist() == [198, 199]
     picked = tree.to_arrow(["e", "n"], define={"e": "Entry$"}, entries=[7, 3, 3, 190])
     assert picked["e"].to_pylist() == picked["n"].to_pylist() == [7, 3, 3, 190]
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, SchemaMismatchError
+from arrowroot._expressions.functions import ENTRY_NAMES
 from arrowroot._expressions.scope import Expression
 from arrowroot._hints import for_column
 from arrowroot._select.columns import NOT, Lookup, name_filter, without_mark
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from arrowroot._select.columns import Choice
     from arrowroot._select.entries import EntrySet
 
-#: More than the path of a column.
+#: What no path of a column has.
 _COMPUTED = re.compile(r"[^\w./;]")
 
 
@@ -69,7 +70,12 @@ class Outputs(NamedTuple):
 
 def may_be_computed(choice: Choice, aliases: Iterable[str]) -> bool:
     """Return whether a choice could have more than columns by their names."""
-    return any(_COMPUTED.search(text) or text in aliases for text in choice.columns or ())
+    return any(_is_more(text) or text in aliases for text in choice.columns or ())
+
+
+def _is_more(text: str) -> bool:
+    """Return whether a text is more than the path of a column."""
+    return bool(_COMPUTED.search(text)) or text in ENTRY_NAMES
 
 
 def outputs_of(
@@ -183,7 +189,7 @@ class _Named:
         alias = self._scope.alias(text)
         if alias is not None:
             return {text: self._scope.checked(alias)}
-        is_more = bool(_COMPUTED.search(text))
+        is_more = _is_more(text)
         words = re.findall(r"[^\W\d][\w.]*", text) if is_more or "." in text else []
         try:
             if members := self._members(text):
