@@ -30,7 +30,7 @@ pub use data_type::data_type;
 pub use defaults::{default_bytes, defaults};
 pub use error::{Result, StoreError};
 pub use fields::{IsUntyped, has_type_name, of_field};
-pub use names::{branch_name, member_name, original_name, stored_name};
+pub use names::{branch_name, is_cpp_word, member_name, original_name, stored_name};
 pub use objects::{
     CppType, Maps, Member, ObjectClass, Value, container_type_name, is_known_map, is_plain_map, item_type_name,
     template_name,

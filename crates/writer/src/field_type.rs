@@ -1,5 +1,6 @@
 //! C++ types that are asked for: their names as people write them, and as an RNTuple has them.
 
+use arrowroot_arrow::stored::is_cpp_word;
 use arrowroot_format::rntuple::{Encoding, number_type_name};
 use arrowroot_format::streamer::Primitive;
 
@@ -502,6 +503,7 @@ impl Named {
         let is_start = |character: char| character.is_ascii_alphabetic() || character == '_';
         let is_identifier = |part: &str| {
             part.starts_with(is_start)
+                && !is_cpp_word(part)
                 && part.chars().all(|character| is_start(character) || character.is_ascii_digit())
         };
         let has_identifiers = |name: &String| name.split("::").all(is_identifier);
@@ -551,6 +553,8 @@ mod tests {
     fn what_is_no_type_says_what_there_is() {
         for (asked, told) in [
             ("", "is no type of a field"),
+            ("class", "is no type of a field"),
+            ("ns::new@3", "is no type of a field"),
             ("std::list<int>", "no field has the template \"std::list\"; there are vector, "),
             ("vectr<int>", "no field has the template \"vectr\"; there are vector, "),
             ("P<int#1f>#1f", "is no checksum in hexadecimal"),

@@ -65,14 +65,14 @@ pub fn original_name(stored: &str) -> String {
 /// The name of a member of a class, or of a class, for a name: as [`stored_name`], and never a word of C++.
 pub fn member_name(name: &str) -> String {
     let mut stored = stored_name(name);
-    if is_word(&stored) {
+    if is_cpp_word(&stored) {
         stored.push('_');
     }
     stored
 }
 
 /// True for what C++ (up to C++23) keeps for itself.
-fn is_word(name: &str) -> bool {
+pub fn is_cpp_word(name: &str) -> bool {
     const WORDS: &str = " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t \
         char32_t class compl concept const consteval constexpr constinit const_cast continue co_await co_return co_yield \
         decltype default delete do double dynamic_cast else enum explicit export extern false float for friend goto if \
