@@ -36,3 +36,22 @@ def read(code: str, path: str, fields: list[tuple[str, str]]) -> dict[str, Any]:
     if not any("bitset" in kind for _, kind in fields):
         found["sum"] = float(ROOT.RDataFrame("t", path).Sum("n").GetValue())
     return found
+
+
+def described(paths: list[str]) -> list[dict[str, str]]:
+    """Return the fields of files at any depth by their paths, with the C++ types that they say."""
+    found = []
+    for path in paths:
+        reader = ROOT.RNTupleReader.Open("t", path)
+        descriptor = reader.GetDescriptor()
+        types: dict[str, str] = {}
+        left = [(descriptor.GetFieldZeroId(), "")]
+        while left:
+            parent, around = left.pop()
+            for one in descriptor.GetFieldDescriptor(parent).GetLinkIds():
+                field = descriptor.GetFieldDescriptor(one)
+                name = f"{around}{field.GetFieldName()}"
+                types[name] = str(field.GetTypeAlias() or field.GetTypeName())
+                left.append((one, f"{name}."))
+        found.append(types)
+    return found

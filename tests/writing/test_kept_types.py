@@ -7,6 +7,9 @@ import pytest
 
 import arrowroot as ar
 from tests.command import run_here as run
+from tests.judge import root
+
+from . import field_types_with_root
 
 RECORD = pa.struct([("m", pa.int32()), ("s", pa.list_(pa.int16()))])
 TYPES = {
@@ -53,3 +56,69 @@ def test_copies_have_the_types_that_were_asked_for(tmp_path, lists):
         assert read.to_pylist() == table.to_pylist(), name
         if name != "parquet":  # which has no views, and calls items otherwise
             assert read.schema.equals(table.schema), name
+
+
+CLASS = pa.struct([("m", pa.int32()), ("s", pa.list_(pa.int16()))])
+PAIR = pa.struct([("first", CLASS), ("second", pa.struct([("m", pa.int32()), ("k", pa.float64())]))])
+OF_CLASS = {"m": 1, "s": [1, 2]}
+OF_PAIR = {"first": OF_CLASS, "second": {"m": 2, "k": 1.5}}
+#: Classes in what has no names of members in C++: types, the column, and what ROOT calls fields that are asked for.
+INSIDE = {
+    "pair": (
+        {"x": "std::pair<A,B>", "x.first.m": "Color", "x.first.s": "std::set<short>", "x.second.k": "Double32_t"},
+        PAIR, OF_PAIR, {"x._0.m": "Color", "x._0.s": "std::set<std::int16_t>", "x._1.m": "std::int32_t"},
+    ),
+    "pairs": (
+        {"x": "std::vector<std::pair<A,B>>", "x.second.m": "Color"},
+        pa.list_(PAIR), [OF_PAIR] * 2, {"x._0._0.m": "std::int32_t", "x._0._1.m": "Color"},
+    ),
+    "tuple of pairs": (
+        {"x": "std::tuple<std::pair<A,B>,std::pair<A,B>>", "x.b.first.m": "Color", "x.a.first.m": "Color"},
+        pa.struct([("a", PAIR), ("b", PAIR)]), {"a": OF_PAIR, "b": OF_PAIR},
+        {"x._0._0.m": "Color", "x._1._0.m": "Color", "x._1._1.m": "std::int32_t"},
+    ),
+    "pair in a class": (
+        {"x": "Outer", "x.p": "std::pair<A,B>", "x.p.first.m": "Color"},
+        pa.struct([("p", PAIR)]), {"p": OF_PAIR}, {"x.p._0.m": "Color", "x.p._1.m": "std::int32_t"},
+    ),
+    "map": (
+        {"x": "std::map<std::string,A>", "x.value.s": "std::set<short>"},
+        pa.map_(pa.string(), CLASS), [("k", OF_CLASS)], {"x._0._1.s": "std::set<std::int16_t>"},
+    ),
+    "map without a type": (
+        {"x.value.s": "std::set<short>", "x.value.m": "Color"},
+        pa.map_(pa.string(), CLASS), [("k", OF_CLASS)], {"x._0.value.s": "std::set<std::int16_t>"},
+    ),
+    "pairs as a map": (
+        {"x": "std::multimap<A,B>", "x.second.m": "Color"},
+        pa.list_(PAIR), [OF_PAIR] * 2, {"x._0._0.m": "std::int32_t", "x._0._1.m": "Color"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_members_of_classes_in_pairs_tuples_and_maps_have_paths_of_their_own(tmp_path, name):
+    types, kind, value, by_root = INSIDE[name]
+    paths = [tmp_path / f"{one}.root" for one in ("given", "skim", "tree", "parquet")]
+    given, skim, tree, parquet = paths
+    table = pa.table({"x": pa.array([value] * 3, kind)})
+    ar.write(f"{given}:t", table, layout="rntuple", types=types)
+    ar.skim(given, skim, compression="lz4")
+    with ar.open(given) as file:
+        ar.write(f"{tree}:t", file["t"], layout="rntuple")
+    assert run("convert", f"{given}:t", f"{tmp_path}/t.parquet").returncode == 0
+    assert run("convert", f"{tmp_path}/t.parquet", f"{parquet}:t", "--layout", "rntuple").returncode == 0
+    found = root.run(field_types_with_root.described, tmp_path, [str(path) for path in paths])
+    assert by_root.items() <= found[0].items()
+    assert found == [found[0]] * 4
+    for path in paths:
+        with ar.open(path) as file:
+            assert file["t"].to_arrow().to_pylist() == table.to_pylist()
+
+
+def test_a_path_of_a_pair_names_its_member(tmp_path):
+    table = pa.table({"x": pa.array([OF_PAIR], PAIR)})
+    with pytest.raises(ar.InvalidRequestError, match='it has no part "m" whose type may be said'):
+        ar.write(
+            f"{tmp_path}/t.root:t", table, layout="rntuple", types={"x": "std::pair<A,B>", "x.m": "Color"}
+        )

@@ -342,6 +342,27 @@ def test_types_name_members_that_come_up_later(tmp_path):
     }  # fmt: skip
 
 
+def test_types_name_members_that_come_up_later_in_maps(tmp_path):
+    kinds = [
+        pa.map_(pa.string(), pa.struct([("a", pa.int32()), *more]))
+        for more in ([], [("v", pa.list_(pa.int64()))])
+    ]
+    parts = [[[("k", {"a": 1})], []], [[("k", {"a": 1, "v": [1, 2]})]]]
+    types = {"m.value.v": "std::set<long>", "m.value.a": "Color"}
+    with (
+        ar.create(tmp_path / "t.root") as file,
+        file.tree("T", layout="rntuple", columns="vary", types=types) as table,
+    ):
+        for part, kind in zip(parts, kinds, strict=True):
+            table.append(pa.table({"m": pa.array(part, kind)}))
+    with ar.open(tmp_path / "t.root") as file:
+        read = file["T"].to_arrow()["m"].to_pylist()
+    assert read == [[("k", {"a": 1, "v": []})], [], *parts[1]]
+    assert root.run(late_with_root.types, tmp_path, "t.root", ["m._0.value.v", "m._0.value.a"]) == {
+        "m._0.value.v": "std::set<std::int64_t>", "m._0.value.a": "Color",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("name", "what"), [("r.b", "no member"), ("r.s.c", "no member"), ("q.a", "no column")]
 )

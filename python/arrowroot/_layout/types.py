@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The key of a C++ type in the metadata of an Arrow field.
 TYPE_KEY = b"arrowroot:type"
+#: The names that paths have for the keys and values of maps.
+PAIR = ("key", "value")
 #: The precision of numbers in the type of a field of an RNTuple, as "float[Real32Trunc:16]" has it.
 _PRECISION = re.compile(r"\[Real32Trunc:\d+\]|\[Real32Quant:\d+\[[^]]*\]\]")
 #: A packed type of a tree, or lists and arrays of one; only a tree has what stands in the brackets.
@@ -100,6 +102,9 @@ def is_late(record: pa.Field, path: str) -> bool:
     kind = record.type
     while is_list(kind):
         kind = kind.value_type
+    if pa.types.is_map(kind):
+        inner = path.removeprefix("value.")
+        return inner != path and is_late(kind.item_field, inner)
     if not pa.types.is_struct(kind):
         return False
     members = {one.name: one for one in fields_of(kind)}
@@ -193,11 +198,19 @@ def _inside(kind: pa.DataType, path: str) -> Iterator[tuple[str, str]]:
 
     if isinstance(kind, pa.BaseExtensionType):
         yield from _inside(kind.storage_type, path)
+    if pa.types.is_map(kind):
+        for name, field in zip(PAIR, fields_of(kind), strict=True):
+            yield from _inside(field.type, _joined(path, name))
+        return
     for field in (*fields_of(kind, has_views=True), *members_of(kind)):
         if pa.types.is_struct(kind):
-            yield from recorded_in(field, f"{path}.{field.name}" if path else field.name)
+            yield from recorded_in(field, _joined(path, field.name))
         else:
             yield from _inside(field.type, path)
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
 
 
 def without_types(schema: pa.Schema) -> pa.Schema:

@@ -98,9 +98,11 @@ class TableColumns:
 
     def typed(self, schema: pa.Schema) -> pa.Schema:
         """Return the schema of the first columns, nullable where C++ types that are asked for let values be missing."""
-        if self._layout.format == "ttree":
-            return schema
         layout = self._layout
+        # Wide tables of numbers are mostly asked for no types.
+        says_none = not layout.types and not any(field.metadata or field.type.num_fields for field in schema)
+        if layout.format == "ttree" or says_none:
+            return schema
         return nullable_as_typed(
             schema, types_of(layout.types, schema, layout.precision, may_grow=self.may_grow)
         )

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from arrowroot import _native
 from arrowroot._arrow.kinds import fields_of, is_list, is_view, nullable_as, with_fields
-from arrowroot._layout.types import TYPE_KEY
+from arrowroot._layout.types import PAIR, TYPE_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from arrowroot._api.tree import Tree
 
+#: Types of records whose members have no names, and what may be around these.
+_NUMBERED = re.compile(
+    r"(?:(?:std::(?:vector|array|optional|unique_ptr|(?:unordered_)?(?:multi)?set)|ROOT::VecOps::RVec)<)*"
+    r"std::(?:pair|tuple|(?:unordered_)?(?:multi)?map)<"
+)
 _NUMBERS = {
     pa.bool_(): "bool",
     pa.float32(): "float",
@@ -110,25 +116,30 @@ def _types_in(field: pa.Field, path: str, names: dict[str, str]) -> dict[str, st
     kind = field.type
     while is_list(kind) or is_view(kind):
         kind = kind.value_type
-    if isinstance(kind, pa.MapType):
-        for number, one in enumerate((kind.key_field, kind.item_field)):
-            inside = _types_in(one, f"{path}.{number}", names)
-            found |= {inner: text for inner, text in inside.items() if inner}
-    # The members of pairs and tuples are in the name.
-    if pa.types.is_struct(kind) and "std::pair<" not in name and "std::tuple<" not in name:
-        for member in kind:
-            for inner, text in _types_in(member, f"{path}.{member.name}", names).items():
-                found[f"{member.name}.{inner}" if inner else member.name] = text
+    # Members of pairs and tuples, also those of maps, have numbers there, and their types are in the names of these.
+    is_numbered = _NUMBERED.match(name) is not None
+    for number, (own, member) in enumerate(_members_of(kind)):
+        for inner, text in _types_in(member, f"{path}.{number if is_numbered else own}", names).items():
+            if inner or not is_numbered:
+                found[f"{own}.{inner}" if inner else own] = text
     return found
+
+
+def _members_of(kind: pa.DataType) -> list[tuple[str, pa.Field]]:
+    """Return the members of structs, and the keys and values of maps, by the names that paths have for them."""
+    if pa.types.is_map(kind):
+        return list(zip(PAIR, fields_of(kind), strict=True))
+    return [(one.name, one) for one in fields_of(kind)] if pa.types.is_struct(kind) else []
 
 
 def _with(field: pa.Field, path: str, types: dict[str, str]) -> pa.Field:
     """Return a field with types in its metadata, and in those of members of structs in it."""
     kind = field.type
-    if pa.types.is_struct(kind):
-        kind = pa.struct([_with(one, f"{path}.{one.name}" if path else one.name, types) for one in kind])
-    elif pa.types.is_map(kind) or is_list(kind) or is_view(kind):
-        inside = {inner: text for inner, text in types.items() if inner != path}
+    inside = {inner: text for inner, text in types.items() if inner != path}
+    if members := _members_of(kind):
+        fields = [_with(one, f"{path}.{name}" if path else name, inside) for name, one in members]
+        kind = with_fields(kind, fields)
+    elif is_list(kind) or is_view(kind):
         kind = with_fields(kind, [_with(one, path, inside) for one in fields_of(kind, has_views=True)])
     metadata = {**(field.metadata or {}), **({TYPE_KEY: types[path]} if path in types else {})}
     return field.with_type(kind).with_metadata(metadata) if metadata else field.with_type(kind)

@@ -164,8 +164,9 @@ class Objects:
                 told.true("info-base", at, not bases or element.max_index[1] in known,
                           f"the checksum of the base is {element.max_index[1]:#010x}")  # fmt: skip
             elif element.type in (61, 62, 81, 82):
-                # ROOT has no description of a TObjArray in an object.
-                is_known = element.type_name in ARRAYS or element.type_name == "TObjArray"
+                # ROOT has no description of a TObjArray in an object, nor of a pair in a class of a field. Those of
+                # objects of a tree are looked up as these are read.
+                is_known = element.type_name in ARRAYS or element.type_name.startswith(("TObjArray", "pair<"))
                 told.true("info-closure", at, element.type_name in self.infos or is_known,
                           f"{element.type_name} is not described")  # fmt: skip
             elif 40 < element.type < 60:

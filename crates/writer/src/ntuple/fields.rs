@@ -131,6 +131,11 @@ pub(super) struct Member<'n> {
     pub(super) path: &'n str,
 }
 
+/// The path of a member of the struct at another one.
+pub(super) fn joined(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
 /// The C++ type of values; `None` if they are untyped. `is_untyped`: whether an untyped collection is around.
 fn type_name(data_type: &DataType, is_untyped: bool) -> Option<String> {
     let name = |item: &DataType| type_name(item, is_untyped);
@@ -301,7 +306,7 @@ impl Adding<'_> {
         data_type: &DataType,
         inside: Around,
     ) -> Result<Node> {
-        let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        let path = joined(path, name);
         self.member(Member { name: &stored_name(field), title: "", path: &path }, data_type, inside)
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 
 use super::check_types;
+use super::fields::joined;
 use crate::field_type::{FieldType, Kind};
 
 /// A field that is nullable, with the fields in it, where its C++ types let values be missing, if an RNTuple has it so. `types`: as
@@ -45,7 +46,10 @@ impl Typed<'_> {
 
     fn data_type(&self, data_type: &DataType, wanted: Option<&FieldType>, path: &str) -> DataType {
         match data_type {
-            DataType::Struct(members) => DataType::Struct(self.members(members, wanted, path)),
+            DataType::Struct(members) => {
+                let named = members.iter().map(|member| (member, member.name().as_str()));
+                DataType::Struct(self.members(named, wanted, path))
+            }
             DataType::List(item) => DataType::List(self.item(item, wanted, path)),
             DataType::LargeList(item) => DataType::LargeList(self.item(item, wanted, path)),
             DataType::ListView(item) => DataType::ListView(self.item(item, wanted, path)),
@@ -54,7 +58,8 @@ impl Typed<'_> {
             DataType::Map(entries, is_sorted) => {
                 let DataType::Struct(pair) = entries.data_type() else { return data_type.clone() };
                 let wanted = item_of(wanted);
-                let found = self.members(pair, wanted.as_ref(), path);
+                let names = ["key", "value"].into_iter();
+                let found = self.members(pair.iter().zip(names), wanted.as_ref(), path);
                 // Keys are never missing in Arrow.
                 let members = pair.iter().zip(&found).enumerate().map(|(number, (own, found))| {
                     let is_nullable = found.is_nullable() && (number > 0 || own.is_nullable());
@@ -80,17 +85,20 @@ impl Typed<'_> {
         }
     }
 
-    fn members(&self, members: &Fields, wanted: Option<&FieldType>, path: &str) -> Fields {
-        if let Some(wanted) = wanted.filter(|wanted| matches!(wanted.kind, Kind::Pair | Kind::Tuple)) {
-            let arguments = wanted.arguments.iter().map(Some).chain(repeat(None));
-            return members.iter().zip(arguments).map(|(member, of)| Arc::new(self.field(member, of, path))).collect();
-        }
-        let member = |member: &FieldRef| {
-            let name = member.name();
-            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            Arc::new(self.field(member, self.0.get(path.as_str()), &path))
-        };
-        members.iter().map(member).collect()
+    /// `named`: members with the names that paths have for them.
+    fn members<'f>(
+        &self,
+        named: impl Iterator<Item = (&'f FieldRef, &'f str)>,
+        wanted: Option<&FieldType>,
+        path: &str,
+    ) -> Fields {
+        let numbered = wanted.filter(|wanted| matches!(wanted.kind, Kind::Pair | Kind::Tuple));
+        let named = named.enumerate().map(|(number, (member, name))| {
+            let path = joined(path, name);
+            let own = numbered.map_or_else(|| self.0.get(path.as_str()), |of| of.arguments.get(number));
+            Arc::new(self.field(member, own, &path))
+        });
+        named.collect()
     }
 
     fn item(&self, item: &FieldRef, wanted: Option<&FieldType>, path: &str) -> FieldRef {

@@ -5,7 +5,7 @@ use arrowroot_format::rntuple::{ColumnType, FieldDescription, NO_CLASS_VERSION, 
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::{Error, Result};
 
-use super::fields::{Adding, Around, ITEM, Member, Node};
+use super::fields::{Adding, Around, ITEM, Member, Node, joined};
 use crate::field_type::{BYTE, CHAR, FieldType, Kind, LISTS, MAPS, Named, precise_types};
 use crate::unique::Unique;
 
@@ -110,7 +110,7 @@ impl Adding<'_> {
             }
             (DataType::Map(key, value), Kind::Map { .. }) => {
                 let (inside, ends) = self.collection(field, around)?;
-                let item = self.numbered(of_item, &[key, value], &wanted.pair(), inside)?;
+                let item = self.numbered(of_item, &[("key", key), ("value", value)], &wanted.pair(), inside)?;
                 Node::List { ends, item: Box::new(item), unique: wanted.unique() }
             }
             (DataType::Map(key, value), Kind::List(_) | Kind::Set { .. }) => {
@@ -121,13 +121,14 @@ impl Adding<'_> {
             }
             (DataType::List(item), Kind::Map { .. }) => {
                 let DataType::Struct(members) = &**item else { return Err(refusal(data_type, wanted)) };
-                let [(_, key), (_, value)] = &**members else { return Err(refusal(data_type, wanted)) };
+                let [(key_name, key), (value_name, value)] = &**members else { return Err(refusal(data_type, wanted)) };
                 let (inside, ends) = self.collection(field, around)?;
-                let item = self.numbered(of_item, &[key, value], &wanted.pair(), inside)?;
+                let members = [(&**key_name, key), (&**value_name, value)];
+                let item = self.numbered(of_item, &members, &wanted.pair(), inside)?;
                 Node::List { ends, item: Box::new(item), unique: wanted.unique() }
             }
             (DataType::Struct(members), Kind::Pair | Kind::Tuple) if members.len() == wanted.arguments.len() => {
-                let members: Vec<&DataType> = members.iter().map(|(_, member)| member).collect();
+                let members: Vec<(&str, &DataType)> = members.iter().map(|(name, member)| (&**name, member)).collect();
                 self.numbered(at, &members, wanted, around)?
             }
             (DataType::Struct(members), Kind::Named(named)) => {
@@ -188,16 +189,22 @@ impl Adding<'_> {
         Ok(nodes)
     }
 
-    /// Adds a pair or a tuple, whose members are called by their numbers.
-    fn numbered(&mut self, at: Member<'_>, members: &[&DataType], wanted: &FieldType, around: Around) -> Result<Node> {
+    /// Adds a pair or a tuple, whose members are called by their numbers; `members`: with the names that paths have for them.
+    fn numbered(
+        &mut self,
+        at: Member<'_>,
+        members: &[(&str, &DataType)],
+        wanted: &FieldType,
+        around: Around,
+    ) -> Result<Node> {
         let (type_name, alias) = (wanted.name(), wanted.alias());
         let mut field = FieldDescription::new(at.name, &type_name, Role::Record, around.parent);
         field.description = at.title;
         field.type_alias = if alias == type_name { "" } else { &alias };
         let inside = Around { parent: Some(self.schema.add_field(&field)?), ..around };
-        let members = members.iter().zip(&wanted.arguments).enumerate().map(|(number, (member, wanted))| {
-            let name = format!("_{number}");
-            self.typed(Member { name: &name, title: "", path: at.path }, member, wanted, inside)
+        let members = members.iter().zip(&wanted.arguments).enumerate().map(|(number, ((own, member), wanted))| {
+            let (name, path) = (format!("_{number}"), joined(at.path, own));
+            self.typed(Member { name: &name, title: "", path: &path }, member, wanted, inside)
         });
         Ok(Node::Struct { members: members.collect::<Result<_>>()? })
     }
