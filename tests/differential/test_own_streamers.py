@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import arrowroot as ar
+from arrowroot._merging.merge import BadInputError
+from arrowroot.cli.merge_check import Comparing
 
 from .compare import compiled
 
@@ -107,6 +111,15 @@ def test_an_object_is_read_around_one_that_is_not_as_described(files):
         with pytest.raises(ar.CorruptFileError, match="or own::Counted is written by code of its own"):
             file["alone"]
         assert len(file.raw("alone")) > 0
+
+
+def test_verify_compares_bytes_only_where_a_basket_tells_that_the_objects_are_of_code(files):
+    """The one entry of the other file may as well be damaged."""
+    for n_entries, is_told in ((5, True), (1, False)):
+        path = str(files / f"{n_entries}.root")
+        merged = SimpleNamespace(path="T", rule="concatenate", num_entries=n_entries)
+        with contextlib.nullcontext() if is_told else pytest.raises(BadInputError):
+            Comparing({}, None)(path, [path], [merged])
 
 
 def test_damage_to_objects_of_which_others_are_as_described_is_no_code_of_their_own(files, tmp_path):

@@ -290,6 +290,7 @@ def test_members_of_tobject_are_away_unless_they_are_named(conformance):
 
     assert "fBits" not in members(["hits"])
     assert members(["hits.fBits", "hits.id"]) == ["fBits", "id"]
+    assert members(["hits.fBits", "hits.fUniqueID", "hits.id"]) == ["fBits", "fUniqueID", "id"]
 
 
 def test_records_of_rntuples_are_read_by_their_members(conformance):

@@ -26,10 +26,10 @@ def never_null(kind: pa.DataType) -> pa.DataType:
     return pa.list_(pa.field("item", never_null(kind.value_type))) if pa.types.is_list(kind) else kind
 
 
-def recast(values: list[object]) -> tuple[pa.Field, list[object]]:
+def recast(values: list[object], type_name: str = "") -> tuple[pa.Field, list[object]]:
     inferred = pa.array(values)
     array = pa.array(values, never_null(inferred.type))
-    field, convert = as_vectors(pa.field("x", array.type))
+    field, convert = as_vectors(pa.field("x", array.type), type_name)
     if convert is None:
         return field, values
     found = convert(array)
@@ -46,7 +46,8 @@ def recast(values: list[object]) -> tuple[pa.Field, list[object]]:
         ([LORENTZ, LORENTZ], [FOUR, FOUR], b"Momentum4D"),
         ([LORENTZ, None, LORENTZ], [FOUR, None, FOUR], b"Momentum4D"),
         ([POLAR, POLAR], [{"pt": 5.0, "eta": 0.5, "phi": 0.25, "mass": 0.125}] * 2, b"Momentum4D"),
-        ([LORENTZ["fP"]] * 2, [{"x": 1.0, "y": 2.0, "z": 3.0}] * 2, b"Vector3D"),
+        # A class of somebody else may have these members.
+        ([LORENTZ["fP"]] * 2, [{"fX": 1.0, "fY": 2.0, "fZ": 3.0}] * 2, None),
         # Polar3D has a radius, for which vector has no name.
         ([OTHER, OTHER], [OTHER, OTHER], None),
         # Members that are called so, of what is no object of ROOT.
@@ -59,6 +60,28 @@ def test_records_are_named_and_their_bookkeeping_is_away(values, wanted, record)
     field, found = recast(values)
     assert found == wanted
     assert (field.metadata or {}).get(RECORD) == record
+
+
+@pytest.mark.parametrize(
+    ("type_name", "is_vector"),
+    [
+        ("TVector3", True),
+        ("vector<TVector3>", True),
+        ("Hit", False),
+        ("MyTVector3", False),
+        ("TVector2", False),
+    ],
+)
+def test_the_class_says_if_members_that_others_have_are_of_a_vector(type_name, is_vector):
+    field, found = recast([[LORENTZ["fP"]], []], type_name)
+    names = ["x", "y", "z"] if is_vector else ["fX", "fY", "fZ"]
+    assert found == [[dict(zip(names, [1.0, 2.0, 3.0], strict=True))], []]
+    assert (field.type.value_field.metadata or {}).get(RECORD) == (b"Vector3D" if is_vector else None)
+
+
+def test_bookkeeping_that_was_chosen_is_kept():
+    kind = pa.struct([pa.field(name, pa.uint32(), nullable=False) for name in ("fUniqueID", "fBits", "n")])
+    assert as_vectors(pa.field("x", kind), is_chosen=True)[1] is None
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])

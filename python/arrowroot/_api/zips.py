@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from arrowroot._arrow.vectors import TYPE
 from arrowroot._errors import InvalidRequestError
-from arrowroot._passes.zipped import TITLE, TYPE, Zipped
+from arrowroot._passes.zipped import TITLE, Zipped
 from arrowroot._render import shown
 from arrowroot._select.columns import is_test, texts_of
 from arrowroot._select.objects import Zip, spelled_out, zipped
@@ -64,10 +65,10 @@ class Zips:
     def around(self, start: Callable[[Options], Source]) -> Callable[[Options], Source]:
         """Return what makes passes that deliver objects."""
         columns = [*self._zips, *(Zip(name, None) for name in self._origin)]
-        members = {path for one in self._zips for path in (one.members or {}).values()}
+        read = {path for one in self._zips for path in (one.members or {one.name: one.name}).values()}
         notes = {
             branch.path: {TITLE: branch.title, TYPE: branch.type_name}
             for branch in self._branches
-            if branch.path in members
+            if branch.path in read
         }
         return lambda options: Zipped(start(options), columns, notes)

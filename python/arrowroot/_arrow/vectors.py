@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     Convert = Callable[[pa.Array], pa.Array]
 
-#: Key of the metadata of a field: the name of its records in Awkward, by which their behaviours are found.
+#: Key of the metadata of a field: its type in C++.
+TYPE = b"type"
+#: The same: the name of its records in Awkward, by which their behaviours are found.
 RECORD = b"arrowroot:record"
 #: Members of TObject, which say nothing of physics.
 OF_TOBJECT = frozenset({"fUniqueID", "fBits"})
@@ -41,8 +43,8 @@ _SYSTEMS = {
         ("Vector2D", {"fR": "rho", "fPhi": "phi"}),
     )
 }
-#: Those of TVector3 and TVector2, which derive from TObject, and of TLorentzVector, whose momentum is a TVector3.
-_CARTESIAN = (frozenset({"fX", "fY", "fZ"}), frozenset({"fX", "fY"}))
+#: Members of TVector3 and TVector2, which other classes may have, too, and of TLorentzVector, whose momentum is one.
+_CARTESIAN = {"TVector3": frozenset({"fX", "fY", "fZ"}), "TVector2": frozenset({"fX", "fY"})}
 _OF_LORENTZ = frozenset({"fP", "fE"})
 _INSIDE = "fCoordinates"
 
@@ -54,7 +56,10 @@ def coordinates_of(members: Mapping[str, str]) -> Coordinates | None:
     when they are read.
     """
     names = members.keys() - OF_TOBJECT
-    if names == _OF_LORENTZ:
+    if (
+        names == _OF_LORENTZ
+        and {*re.findall(r"(\w+): ", members["fP"])} == OF_TOBJECT | _CARTESIAN["TVector3"]
+    ):
         return Coordinates("Momentum4D", {})
     if names == {_INSIDE}:
         known = _SYSTEMS.get(frozenset(re.findall(r"(\w+): ", members[_INSIDE])))
@@ -65,19 +70,26 @@ def coordinates_of(members: Mapping[str, str]) -> Coordinates | None:
     return Coordinates(known.record, {f"{_INSIDE}.{old}": new for old, new in known.names.items()})
 
 
-def as_vectors(field: pa.Field) -> tuple[pa.Field, Convert | None]:
+def as_vectors(
+    field: pa.Field, type_name: str = "", *, is_chosen: bool = False
+) -> tuple[pa.Field, Convert | None]:
     """Return a field in which ROOT's vectors are records that vector knows, and what converts its arrays.
 
     The members of TObject are left out of all records. None: the field is as it was.
+
+    type_name: the type in C++, if it is not in the metadata of the field. is_chosen: its records have the members that
+    were asked for.
     """
     import pyarrow as pa
 
     kind = field.type
+    if TYPE in (field.metadata or {}):
+        type_name = field.metadata[TYPE].decode("utf-8", "replace")
     if pa.types.is_struct(kind):
-        return _record(field)
+        return _record(field, type_name, is_chosen=is_chosen)
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
         return field, None
-    item, convert = as_vectors(kind.value_field)
+    item, convert = as_vectors(kind.value_field, type_name, is_chosen=is_chosen)
     if convert is None:
         return field, None
     if pa.types.is_fixed_size_list(kind):
@@ -104,15 +116,16 @@ class _Member(NamedTuple):
         return self._replace(field=self.field.with_name(name))
 
 
-def _record(field: pa.Field) -> tuple[pa.Field, Convert | None]:
+def _record(field: pa.Field, type_name: str, *, is_chosen: bool) -> tuple[pa.Field, Convert | None]:
     import pyarrow as pa
 
     read = list(field.type)
     members = [_member(one, at) for at, one in enumerate(read)]
-    is_object = {*OF_TOBJECT} < {one.name for one in read}
-    if is_object:
+    kept = [one for one in members if is_chosen and one.field.name in OF_TOBJECT]
+    if is_chosen or {*OF_TOBJECT} < {one.name for one in read}:
         members = [one for one in members if one.field.name not in OF_TOBJECT]
-    members, record = _of_vector(_with_inner_vectors(members), is_object=is_object)
+    members, record = _of_vector(_with_inner_vectors(members), type_name)
+    members = [*kept, *members]
     fields = [member.field for member in members]
     if len(fields) == len(read) and all(new is old for new, old in zip(fields, read, strict=True)):
         return field, None
@@ -134,16 +147,19 @@ def _member(field: pa.Field, at: int) -> _Member:
     return _Member(made, lambda records: convert(records.field(at)))
 
 
-def _of_vector(members: list[_Member], *, is_object: bool) -> tuple[list[_Member], str | None]:
+def _of_vector(members: list[_Member], type_name: str) -> tuple[list[_Member], str | None]:
     """Return members under the names that vector knows, and that of their record; as they are if they are no vector."""
     by_name = {one.field.name: one for one in members}
     found: list[_Member] = []
     if by_name.keys() == {_INSIDE}:
         found = _flattened(by_name[_INSIDE])
     elif by_name.keys() == _OF_LORENTZ:
-        found = [one.named(f"f{one.field.name.upper()}") for one in _flattened(by_name["fP"])]
+        inside = _flattened(by_name["fP"])
+        found = [one.named(f"f{one.field.name.removeprefix('f').upper()}") for one in inside]
         found += [by_name["fE"].named("fT")]
-    elif is_object and by_name.keys() in _CARTESIAN:
+    elif any(
+        by_name.keys() == names and re.search(rf"\b{name}\b", type_name) for name, names in _CARTESIAN.items()
+    ):
         found = members
     known = _SYSTEMS.get(frozenset(one.field.name for one in found))
     if known is None:

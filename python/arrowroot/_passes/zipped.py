@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from arrowroot._arrow.vectors import RECORD, as_vectors
+from arrowroot._arrow.vectors import RECORD, TYPE, as_vectors
 from arrowroot._errors import CorruptFileError
 from arrowroot._passes.source import Around, Source, import_batch
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from arrowroot._arrow.vectors import Convert
     from arrowroot._select.objects import Zip
 
-#: Keys of the metadata of a member's field: the title of its column, and the type in C++.
-TITLE, TYPE = b"title", b"type"
+#: Key of the metadata of a member's field: the title of its column.
+TITLE = b"title"
 
 
 class Zipped(Around[Source]):
@@ -73,7 +73,10 @@ class _Part(NamedTuple):
     def of(cls, column: Zip, inner: pa.Schema, notes: Mapping[str, Mapping[bytes, str]]) -> _Part:
         members = column.members
         field = inner.field(column.name) if members is None else _field(column, inner, notes)
-        return cls(field, *as_vectors(field), None if members is None else list(members.values()))
+        if members is None:
+            type_name = notes.get(column.name, {}).get(TYPE, "")
+            return cls(field, *as_vectors(field, type_name), None)
+        return cls(field, *as_vectors(field, is_chosen=True), list(members.values()))
 
     def array(self, batch: pa.RecordBatch, where: str) -> pa.Array:
         import pyarrow as pa

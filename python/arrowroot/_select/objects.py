@@ -166,8 +166,7 @@ def _add_group(
     """Add a collection that is split, or one vector; a vector in a split collection is a member of that."""
     read = [one for one in inside if one.unsupported is None and one.type_name.endswith("]") is is_list]
     members = {_member(one.path, group): one.path for one in read}
-    kinds = {name: one.arrow_type or "" for name, one in zip(members, read, strict=False)}
-    known = coordinates_of(kinds)
+    known = coordinates_of({_member(one.path, group): one.arrow_type or "" for one in read})
     name = (group.name if is_list else group.path).rstrip(".")
     if known is not None and name not in found:
         named = {known.names.get(one, one): path for one, path in members.items()}
