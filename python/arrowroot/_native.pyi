@@ -116,6 +116,14 @@ class Types:
     def texts(self) -> list[tuple[str, str]]: ...  # path and type of each, in the order of the branches
 
 @final
+class Compact:
+    """A table of which little is in memory until it is wanted."""
+
+    def table(self) -> Table: ...
+    @property
+    def n_bytes(self) -> int: ...  # about what it takes
+
+@final
 class Table:
     """A TTree or an RNTuple."""
 
@@ -154,7 +162,7 @@ class Table:
     def digest(
         self,
     ) -> tuple[Types, int, int]: ...  # of all that can be read; columns and groups; baskets or pages
-    def compacted(self) -> Table | None: ...  # the same in less memory, if it can be had
+    def compact(self) -> Compact | None: ...  # the same in little memory, if it can be had
     def has_path(self, path: str) -> bool: ...  # a branch or group of that path
     def columns_named(
         self, names: list[str]

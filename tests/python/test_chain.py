@@ -15,8 +15,8 @@ import uproot
 
 import arrowroot as ar
 from arrowroot._api import row as _row
+from arrowroot._api.file import File
 from arrowroot._api.opened import opened_row
-from arrowroot._api.tree import Tree
 from arrowroot._passes.source import TreeSource
 from arrowroot._select.columns import Choice
 from arrowroot._storage import readers as _readers
@@ -359,6 +359,7 @@ def test_a_row_that_was_refused_gives_nothing(linked):
 def test_a_file_that_was_replaced_since_is_an_error(tmp_path, monkeypatch):
     """Of many files some are opened again when they are read."""
     monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
+    monkeypatch.setattr(_row, "_COMPACT_BYTES", 0)
     for name, n in (("a", 10), ("b", 20)):
         write_tree(tmp_path / f"{name}.root", n, seed=1)
     scan = ar.scan(f"{tmp_path}/*.root", "Events", ["run"])
@@ -380,7 +381,7 @@ def write_another(path):
         file["Other"] = {"run": np.arange(20)}
 
 
-@pytest.mark.parametrize("n_kept", [1, 2])
+@pytest.mark.parametrize("room", [(1, 0), (2, 0), (1, 10**6)])
 @pytest.mark.parametrize(
     ("change", "what"),
     [
@@ -391,8 +392,10 @@ def write_another(path):
 )
 @pytest.mark.filterwarnings("ignore::arrowroot.RecoveredWarning")
 def test_whatever_became_of_a_file_since_the_opening_is_one_kind_of_error(
-    tmp_path, monkeypatch, n_kept, change, what
+    tmp_path, monkeypatch, room, change, what
 ):
+    n_kept, compact_bytes = room
+    monkeypatch.setattr(_row, "_COMPACT_BYTES", compact_bytes)
     monkeypatch.setattr(_row, "_N_KEPT_OPEN", n_kept)
     for name, n in (("a", 10), ("b", 2000)):
         write_tree(tmp_path / f"{name}.root", n, seed=1)
@@ -407,53 +410,66 @@ def test_whatever_became_of_a_file_since_the_opening_is_one_kind_of_error(
 
 
 @pytest.fixture
-def open_trees(monkeypatch):
-    """Return the trees of files that are open, as long as they are; nobody looks for cycles."""
-    trees = weakref.WeakSet()
-    opened = Tree.__init__
+def open_files(monkeypatch):
+    """Return the files that are open, as long as they are; nobody looks for cycles."""
+    files = weakref.WeakSet()
+    opened = File.__init__
 
-    def note(tree, *arguments):
-        opened(tree, *arguments)
-        trees.add(tree)
+    def note(file, *arguments):
+        opened(file, *arguments)
+        files.add(file)
 
-    monkeypatch.setattr(Tree, "__init__", note)
+    monkeypatch.setattr(File, "__init__", note)
     gc.collect()
     gc.disable()
-    yield trees
+    yield files
     gc.enable()
 
 
 @pytest.mark.parametrize("options", [{}, {"filter": "run >= 0"}])
 @pytest.mark.parametrize("with_friends", [False, True])
-def test_files_are_closed_when_a_scan_is_dropped(files, open_trees, options, with_friends):
+def test_files_are_closed_when_a_scan_is_dropped(files, open_files, options, with_friends):
     pattern = f"{files[0]}/*.root"
     if with_friends:
         options = {**options, "friends": {"f": ar.Friends(pattern, "Events")}}
     scan = ar.scan(pattern, "Events", ["pt"], batch_size="200 B", **options)
-    assert len(open_trees) >= len(SIZES)
+    assert len(open_files) >= len(SIZES)
     del scan
-    assert len(open_trees) == 0
+    assert len(open_files) == 0
     for batch in ar.scan(pattern, "Events", ["pt"], batch_size="200 B", **options):
         assert batch.num_rows
         break
-    assert len(open_trees) == 0
+    assert len(open_files) == 0
 
 
-def test_files_stay_open_as_far_as_their_metadata_have_room(files, open_trees, monkeypatch):
+def test_files_stay_open_as_far_as_their_metadata_have_room(files, open_files, monkeypatch):
     folder, run, _ = files
     paths = [folder / "run8.root"] * 5
+    monkeypatch.setattr(_row, "_COMPACT_BYTES", 0)
     monkeypatch.setattr(_row, "_KEPT_BYTES", 0)
     for n_kept in (1, 3, 5):
         scan = ar.scan(paths, "Events", ["run"])
-        assert len(open_trees) == n_kept
+        assert len(open_files) == n_kept
         assert scan.read_all()["run"].to_pylist() == run[:100].tolist() * 5
-        tree = ar.open(paths[0])["Events"]
-        _, metadata_bytes = tree.digest()
-        compact_bytes = tree.compact()
-        assert compact_bytes < metadata_bytes / 2
-        # The first one is not compact.
-        monkeypatch.setattr(_row, "_KEPT_BYTES", metadata_bytes + (n_kept + 1) * compact_bytes)
-        del scan, tree
+        _, metadata_bytes = ar.open(paths[0])["Events"].digest()
+        monkeypatch.setattr(_row, "_KEPT_BYTES", (n_kept + 2) * metadata_bytes)
+        del scan
+
+
+def test_files_are_opened_once_as_far_as_little_of_each_has_room(files, monkeypatch):
+    folder, run, _ = files
+    paths = [folder / "run8.root"] * 5
+    _, compact_bytes = ar.open(paths[0])["Events"].compact()
+    reopened = []
+    open_again = _row.Member.open_again
+    monkeypatch.setattr(_row.Member, "open_again", lambda one: reopened.append(one.number) or open_again(one))
+    monkeypatch.setattr(_row, "_KEPT_BYTES", 0)
+    for n_compact in (0, 2, 4):
+        monkeypatch.setattr(_row, "_COMPACT_BYTES", n_compact * (compact_bytes + _row._FILE_BYTES))
+        reopened.clear()
+        scan = ar.scan(paths, "Events", ["run"])
+        assert scan.read_all()["run"].to_pylist() == run[:100].tolist() * 5
+        assert reopened == list(range(n_compact + 1, 5))
 
 
 def write_numbers(folder, sizes):
@@ -478,6 +494,7 @@ def openings(monkeypatch):
 
     monkeypatch.setattr(_readers, "open_native", note)
     monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
+    monkeypatch.setattr(_row, "_COMPACT_BYTES", 0)
     monkeypatch.setattr(_row, "_N_IN_A_STEP", 2)
     monkeypatch.setattr(_row, "_N_REOPENED", 6)
     return opened
@@ -538,6 +555,7 @@ def test_files_of_one_schema_take_some_kilobytes_each(tmp_path, monkeypatch):
     with uproot.recreate(tmp_path / "wide.root") as file:
         file["T"] = {f"column_{i}": np.zeros(3) for i in range(300)}
     monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
+    monkeypatch.setattr(_row, "_COMPACT_BYTES", 0)
     used = []
     for n in (2, 52):
         gc.collect()
@@ -550,12 +568,12 @@ def test_files_of_one_schema_take_some_kilobytes_each(tmp_path, monkeypatch):
     assert used[1] - used[0] < 50 * 8_000
 
 
-def test_files_are_closed_when_a_tree_with_friends_is_dropped(files, open_trees):
+def test_files_are_closed_when_a_tree_with_friends_is_dropped(files, open_files):
     trees = [ar.open(files[0] / name)["Events"] for name in ("run8.root", "run10.root")]
     trees[0].add_friend(trees[1], "f")
     assert trees[0].to_arrow(["run", "f.pt"]).num_rows == SIZES[0]
     trees.clear()
-    assert len(open_trees) == 0
+    assert len(open_files) == 0
 
 
 def test_a_cancelled_scan_of_files_never_gives_a_part_of_them(tmp_path):

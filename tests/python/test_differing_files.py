@@ -265,6 +265,7 @@ def test_trees_of_one_file_share_it_when_they_are_opened_again(frames, monkeypat
     from arrowroot._api import opened, row
 
     monkeypatch.setattr(row, "_N_KEPT_OPEN", 0)
+    monkeypatch.setattr(row, "_COMPACT_BYTES", 0)
     made = []
     monkeypatch.setattr(opened, "File", lambda opening: made.append(opening) or ar._api.file.File(opening))
     files, order, content = frames

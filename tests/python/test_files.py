@@ -54,7 +54,7 @@ def opened(monkeypatch):
 
 
 @pytest.mark.parametrize("options", [{}, {"filter": "c7 >= 7"}], ids=["plain", "filter"])
-def test_files_of_one_schema_are_compiled_once_and_opened_twice_at_most(files, opened, options):
+def test_files_of_one_schema_are_compiled_and_opened_once(files, opened, options):
     columns = [*(f"c{i}" for i in range(9)), "list"]
     ar.scan(files[0][0], "T", columns, **options).drain()
     assert ar.open(files[0][0])["T"].schema
@@ -66,8 +66,9 @@ def test_files_of_one_schema_are_compiled_once_and_opened_twice_at_most(files, o
     assert _native.schema_counts() == known
     counts = Counter(opened)
     assert len(counts) == len(files)
-    assert max(counts.values()) <= 2
-    assert sum(counts.values()) <= 2 * len(files) - min(len(files), 128)
+    n_opened_twice = sum(counts.values()) - len(files)
+    # What is kept of them is bounded by bytes.
+    assert n_opened_twice == 0 or len(files) > 10_000
 
 
 def test_values_of_files_of_one_schema_are_their_own(files):
@@ -167,6 +168,7 @@ def test_the_cost_of_a_file_is_told(files):
 
 @pytest.mark.parametrize("condition", [None, "x >= 0"])
 def test_a_file_without_a_uuid_that_became_another_is_an_error(tmp_path, monkeypatch, condition):
+    monkeypatch.setattr("arrowroot._api.row._COMPACT_BYTES", 0)
     monkeypatch.setattr("arrowroot._api.row._N_KEPT_OPEN", 1)
     for name, first in (("a", 0), ("b", 100), ("c", 200)):
         path = f"{tmp_path}/{name}.root:T"

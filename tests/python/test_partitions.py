@@ -46,6 +46,7 @@ def test_pieces_are_the_whole_and_end_at_clusters(files, target):
 def test_far_away_files_that_were_not_kept_open_are_opened_again_together(files, monkeypatch):
     expected = ar.partitions(files[0] / "run*.root", "Events", target="1 kB")
     monkeypatch.setattr(row, "_N_KEPT_OPEN", 1)
+    monkeypatch.setattr(row, "_COMPACT_BYTES", 0)
     monkeypatch.setattr(readers, "scheme_of", lambda _location: "https")
     both = threading.Barrier(2, timeout=60)
     open_again = row.Member.open_again

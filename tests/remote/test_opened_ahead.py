@@ -138,6 +138,7 @@ def test_the_first_batch_of_many_files_takes_five_round_trips(server, options, n
 
 def test_files_that_were_not_kept_are_opened_again_ahead_of_their_turn(server, monkeypatch):
     monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
+    monkeypatch.setattr(_row, "_COMPACT_BYTES", 0)
     n = 13
     scan = ar.scan(server.urls(n), "T", ["x"], timeout=f"{PATIENCE_S} s")
     n_opened = len(server.asked)
@@ -151,6 +152,7 @@ def test_files_that_were_not_kept_are_opened_again_ahead_of_their_turn(server, m
 
 def test_an_error_of_a_file_that_was_opened_ahead_comes_in_its_turn(server, monkeypatch):
     monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
+    monkeypatch.setattr(_row, "_COMPACT_BYTES", 0)
     n, missing = 8, 5
     scan = ar.scan(server.urls(n), "T", ["x"], retries=0)
     (server.directory / f"f{missing:02}.root").unlink()
@@ -162,6 +164,7 @@ def test_an_error_of_a_file_that_was_opened_ahead_comes_in_its_turn(server, monk
 
 def test_a_scan_that_is_left_early_opens_a_bounded_number_of_files(server, monkeypatch):
     monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
+    monkeypatch.setattr(_row, "_COMPACT_BYTES", 0)
     monkeypatch.setattr(_row, "_N_REOPENED", 8)
     scan = ar.scan(server.urls(N_FILES), "T", ["x"])
     n_opened = len(server.asked)

@@ -54,6 +54,7 @@ pub use scan::{
     PlannedPiece, PlannedWindow, Request, Scan, ScanHandle, Stats,
 };
 pub use table::{
-    BasketSizes, BranchSizes, ColumnPlace, ColumnTypes, Description, MAX_TYPE_BYTES, Physical, Recorded, Sizes, Table,
+    BasketSizes, BranchSizes, ColumnPlace, ColumnTypes, Compact, Description, MAX_TYPE_BYTES, Physical, Recorded,
+    Sizes, Table,
 };
 pub use tree::{SchemaCounts, Tree, schema_counts};

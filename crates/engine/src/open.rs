@@ -88,7 +88,7 @@ fn opened_tree(tree: Tree) -> Opened {
     let Some(record) = tree_record(&tree) else {
         return Opened { table: Arc::new(tree), unread_record: None };
     };
-    let composed = RecordedSchema::decode(record).and_then(|recorded| Composed::of_tree(tree.clone(), recorded));
+    let composed = Composed::of_tree(tree.clone(), record);
     opened(Arc::new(tree), composed)
 }
 

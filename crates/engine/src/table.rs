@@ -17,6 +17,15 @@ pub const MAX_TYPE_BYTES: usize = 4096;
 /// Arrow types of columns, by path.
 pub type ColumnTypes = Vec<(Arc<str>, ArrowType)>;
 
+/// A table of which little is in memory until it is wanted.
+pub trait Compact: Send + Sync {
+    /// The table, from what is in memory.
+    fn table(&self) -> Arc<dyn Table>;
+
+    /// About the bytes that it takes, but for what tables of one schema share.
+    fn n_bytes(&self) -> usize;
+}
+
 /// A TTree or an RNTuple: metadata that was read when it was opened, and scans.
 pub trait Table: Send + Sync {
     /// The file.
@@ -28,8 +37,8 @@ pub trait Table: Send + Sync {
     /// As [`Table::sizes`].
     fn physical(&self) -> Result<Physical<'_>>;
 
-    /// The same in less memory, where that can be had: for one of many that stay open.
-    fn compacted(&self) -> Option<Arc<dyn Table>> {
+    /// The same in little memory, where that can be had: for one of many that wait for their turn.
+    fn compact(&self) -> Option<Box<dyn Compact>> {
         None
     }
 

@@ -68,6 +68,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<file::PyFile>()?;
     module.add_class::<file::PyKey>()?;
     module.add_class::<unread::PyUnread>()?;
+    module.add_class::<table::PyCompact>()?;
     module.add_class::<table::PyTable>()?;
     module.add_class::<table::PyTypes>()?;
     module.add_class::<branch::PyBranch>()?;

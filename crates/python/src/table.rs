@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrowroot::format::tree::BasketRule;
-use arrowroot::{ColumnTypes, Entries, Opened, Order, Request, Sizes, Table, TextForm, open_attribute_set};
+use arrowroot::{ColumnTypes, Compact, Entries, Opened, Order, Request, Sizes, Table, TextForm, open_attribute_set};
 use arrowroot_merge::Pick;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -25,6 +25,26 @@ const MAX_COLUMNS_AT_ONCE: usize = 10_000;
 #[pyclass(name = "Table", module = "arrowroot._native", frozen)]
 pub(crate) struct PyTable {
     table: Arc<dyn Table>,
+}
+
+/// A table of which little is in memory until it is wanted.
+#[pyclass(name = "Compact", module = "arrowroot._native", frozen)]
+pub(crate) struct PyCompact {
+    compact: Box<dyn Compact>,
+}
+
+#[pymethods]
+impl PyCompact {
+    /// The table.
+    fn table(&self, py: Python<'_>) -> PyResult<PyTable> {
+        Ok(PyTable::new(without_lock(py, || self.compact.table())?))
+    }
+
+    /// About the bytes that it takes.
+    #[getter]
+    fn n_bytes(&self) -> usize {
+        self.compact.n_bytes()
+    }
 }
 
 impl PyTable {
@@ -184,9 +204,9 @@ impl PyTable {
         self.patiently(py, |table| Ok((PyTypes { types: table.types()? }, table.n_columns(), table.sizes()?.n_pieces)))
     }
 
-    /// The same in less memory; `None`: it cannot be had in less.
-    fn compacted(&self, py: Python<'_>) -> PyResult<Option<PyTable>> {
-        Ok(without_lock(py, || self.table.compacted())?.map(PyTable::new))
+    /// The same in little memory; `None`: it cannot be had in less.
+    fn compact(&self, py: Python<'_>) -> PyResult<Option<PyCompact>> {
+        Ok(without_lock(py, || self.table.compact())?.map(|compact| PyCompact { compact }))
     }
 
     fn has_path(&self, path: &str) -> bool {

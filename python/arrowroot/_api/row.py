@@ -6,7 +6,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from contextlib import nullcontext
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
 from arrowroot._api.chain import Chain, cluster_of
 from arrowroot._api.scan import shown
@@ -48,12 +48,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The most trees, and the most bytes of their metadata, that stay open between looking at the schema and reading. More
-#: would run into the limit of open files, or of memory.
+#: The most bytes of trees that are kept compact between looking at the schema and reading, so that their files are not
+#: opened again; and about the bytes of an open file, and of what is noted of it here.
+_COMPACT_BYTES, _FILE_BYTES = parse_size("128 MB"), 5000
+#: The most trees, and the most bytes of their metadata, of those that cannot be compact, that stay open as they are.
 _N_KEPT_OPEN, _KEPT_BYTES = 128, parse_size("48 MB")
 #: The most files in a step of a filtered pass. Four times as many of those that were not kept stay open after their
 #: use: the files of this step, of the step before, and as many that are opened ahead, if they are far away.
 _N_IN_A_STEP, _N_REOPENED, _REOPENED_BYTES = 8, 32, parse_size("48 MB")
+#: The most trees that stay as they were made of what is kept: few, whose memory is soon used again.
+_N_MADE = 2
+#: A filtered pass over more files has steps though none is opened again: all files of a step are planned at once.
+_N_WITHOUT_STEPS = 128
 #: Files that are looked at for an alias that the first one lacks.
 _N_ASKED = 20
 _NONE: Mapping[str, str | None] = {}
@@ -113,6 +119,8 @@ class Member(NamedTuple):
     #: What it has in memory while it is open, an estimate in bytes.
     held_bytes: int
     reopened: Reopened
+    #: Makes the tree of what is kept of it; None: it is kept whole, or its file is opened again.
+    compact: Callable[[], Tree] | None = None
     #: When the file was last changed, in ns, if only that tells it from another of its size; 0 of others.
     changed_ns: int = 0
 
@@ -122,13 +130,20 @@ class Member(NamedTuple):
         return self.first_entry + self.num_entries
 
     def tree(self) -> Tree:
-        """Return the tree, opened again if it was not kept."""
-        return self.reopened.tree(self) if self.kept is None else self.kept
+        """Return the tree, opened again if nothing of it was kept."""
+        if self.kept is not None:
+            return self.kept
+        return self.reopened.tree(self) if self.compact is None else self.reopened.made(self, self.compact)
 
     @property
     def is_open(self) -> bool:
         """True if :meth:`tree` neither opens it nor waits."""
-        return self.kept is not None or self.reopened.has(self)
+        return self.stays_open or self.reopened.has(self)
+
+    @property
+    def stays_open(self) -> bool:
+        """True if its file is not opened again."""
+        return self.kept is not None or self.compact is not None
 
     def open_again(self) -> Tree:
         """Open the tree. Raises: StorageError if it is another one than it was."""
@@ -159,13 +174,53 @@ def _first_entry(member: Member) -> int:
     return member.first_entry
 
 
+class _Recent(Generic[T]):
+    """What was used last, by number: as much as has room, and the last one in any case."""
+
+    def __init__(self, n_most: int) -> None:
+        """Keep so many at most."""
+        self._n_most = n_most
+        #: With the bytes of each; the one that was used last comes last.
+        self._kept: dict[int, tuple[T, int]] = {}
+        self._n_bytes = 0
+
+    def get(self, number: int) -> T | None:
+        """Return what is there."""
+        return self._kept.get(number, (None, 0))[0]
+
+    def take(self, number: int) -> T | None:
+        """Return what is there, which is not any more."""
+        found, n_bytes = self._kept.pop(number, (None, 0))
+        self._n_bytes -= n_bytes
+        return found
+
+    def put(self, number: int, value: T, n_bytes: int) -> None:
+        """Keep something of so many bytes that is not there; let go what was not used for longest."""
+        self._kept[number] = value, n_bytes
+        self._n_bytes += n_bytes
+        while len(self._kept) > 1 and (len(self._kept) > self._n_most or self._n_bytes > _REOPENED_BYTES):
+            self.take(next(iter(self._kept)))
+
+
 class Reopened:
     """The trees of a row that were not kept. Those that were used last stay open when they were opened again."""
 
     def __init__(self) -> None:
-        #: Trees and their bytes by index in the row; the one that was used last comes last.
-        self._trees: dict[int, tuple[Future[Tree], int]] = {}
+        #: By index in the row.
+        self._trees: _Recent[Future[Tree]] = _Recent(_N_REOPENED)
+        #: The same of those that were made of what was kept of them.
+        self._made: _Recent[Tree] = _Recent(_N_MADE)
         self._lock = threading.Lock()
+
+    def made(self, member: Member, make: Callable[[], Tree]) -> Tree:
+        """Return the tree of a member, made if it is not there. If two threads make it, one is as good as the other."""
+        with self._lock:
+            tree = self._made.take(member.number)
+        if tree is None:
+            tree = make()
+        with self._lock:
+            self._made.put(member.number, tree, member.held_bytes)
+        return tree
 
     def tree(self, member: Member) -> Tree:
         """Return the tree of a member, opened if it is not open. Raises: what opening it, perhaps ahead, raised."""
@@ -177,8 +232,8 @@ class Reopened:
         except BaseException:
             # The next time may go better.
             with self._lock:
-                if self._trees.get(member.number, (None, 0))[0] is future:
-                    del self._trees[member.number]
+                if self._trees.get(member.number) is future:
+                    self._trees.take(member.number)
             raise
 
     def begin(self, members: Iterable[Member]) -> None:
@@ -188,14 +243,14 @@ class Reopened:
             n_bytes += member.held_bytes
             if n_bytes > _REOPENED_BYTES // 2:
                 return
-            if member.kept is None:
+            if not member.stays_open:
                 future, is_new = self._place(member)
                 if is_new:
                     begin(member.open_again, future)
 
     def has(self, member: Member) -> bool:
         """Return whether a tree is open."""
-        future, _ = self._trees.get(member.number, (None, 0))
+        future = self._trees.get(member.number)
         return future is not None and future.done() and future.exception() is None
 
     def _place(self, member: Member) -> tuple[Future[Tree], bool]:
@@ -203,14 +258,9 @@ class Reopened:
         from concurrent.futures import Future
 
         with self._lock:
-            found = self._trees.pop(member.number, None)
-            future = Future[Tree]() if found is None else found[0]
-            self._trees[member.number] = future, member.held_bytes
-            while len(self._trees) > 1 and (
-                len(self._trees) > _N_REOPENED
-                or sum(held_bytes for _, held_bytes in self._trees.values()) > _REOPENED_BYTES
-            ):
-                del self._trees[next(iter(self._trees))]
+            found = self._trees.take(member.number)
+            future = Future[Tree]() if found is None else found
+            self._trees.put(member.number, future, member.held_bytes)
         return future, found is None
 
 
@@ -249,7 +299,7 @@ class Row(Chain):
         self._reshuffled: str | None = None
         self._with_index = with_index
         self._reopened = Reopened()
-        self._kept_bytes = 0
+        self._n_kept = self._kept_bytes = self._compact_bytes = 0
         #: The types of the other trees' columns that differ from those of the first; None: not there.
         self._other_types: list[Mapping[str, str | None]] = []
         #: What must be true of each file.
@@ -279,9 +329,8 @@ class Row(Chain):
             self._reshuffled = tree.location
         index = len(self._members)
         held_bytes = opened.came_bytes + metadata_bytes
-        compact_bytes = tree.compact() if index and self._has_room(index) else None
-        self._kept_bytes += held_bytes if compact_bytes is None else opened.came_bytes + compact_bytes
-        is_kept = index == 0 or self._has_room(index)
+        compact = self._compact(tree, opened.came_bytes) if index else None
+        is_kept = compact is None and self._keeps(held_bytes)
         member = Member(
             index,
             opened.url,
@@ -294,6 +343,7 @@ class Row(Chain):
             opened.reopen,
             held_bytes,
             self._reopened,
+            compact,
             opened.changed_ns,
         )
         differences = _differences(self._first_types, types)
@@ -305,9 +355,20 @@ class Row(Chain):
         self._opened_files.add(opened.number)
         self._num_entries += tree.num_entries
 
-    def _has_room(self, index: int) -> bool:
-        """Return whether one more tree may stay open."""
-        return index < _N_KEPT_OPEN and self._kept_bytes <= _KEPT_BYTES
+    def _compact(self, tree: Tree, came_bytes: int) -> Callable[[], Tree] | None:
+        """Return what makes a tree again of little that is kept; None: there is no room, or it cannot be had."""
+        compact = tree.compact() if self._compact_bytes < _COMPACT_BYTES else None
+        if compact is None:
+            return None
+        make, n_bytes = compact
+        self._compact_bytes += n_bytes + came_bytes + _FILE_BYTES
+        return make
+
+    def _keeps(self, held_bytes: int) -> bool:
+        """Return whether one more tree may stay open as it is; the first one does."""
+        self._n_kept += 1
+        self._kept_bytes += held_bytes
+        return self._n_kept == 1 or (self._n_kept <= _N_KEPT_OPEN and self._kept_bytes <= _KEPT_BYTES)
 
     @property
     def first(self) -> Member:
@@ -536,7 +597,10 @@ class Row(Chain):
 
     def files_of(self, entries: EntrySet) -> Files | None:
         """Return which files the entries are in, if they are in order and not all files stay open."""
-        largest = max((member.held_bytes for member in self.members if member.kept is None), default=None)
+        members = self.members
+        if len(members) <= _N_WITHOUT_STEPS:
+            members = [member for member in members if not member.stays_open]
+        largest = max((member.held_bytes for member in members), default=None)
         is_in_order = (
             entries is None or isinstance(entries, tuple) or bool((entries[1:] >= entries[:-1]).all())
         )

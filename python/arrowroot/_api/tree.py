@@ -57,6 +57,7 @@ _FOR_SCANS = frozenset(
         "canonical",
         "choose",
         "chosen",
+        "compact",
         "digest",
         "entry_bytes",
         "friend_in",
@@ -125,6 +126,17 @@ class Tree(TreeMetadata):
         self._entry_bytes: dict[str, float] | None = None
         #: The tree with its friends; None: it has none.
         self._chain: WithFriends | None = None
+
+    def compact(self) -> tuple[Callable[[], Tree], int] | None:
+        """Return what makes such a tree again of little that it keeps, and about its bytes; None: it would need more.
+
+        The file stays open.
+        """
+        native = self._native.compact()
+        if native is None:
+            return None
+        url, file_of_friend, identity = self._url, self._file_of_friend, self.file_identity
+        return lambda: Tree(native.table(), url, file_of_friend, identity), native.n_bytes
 
     @property
     def schema(self) -> pa.Schema:

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     #: A tree, its path in an output, branches, and runs of entries: the first of each and the one after its last.
     Pick: TypeAlias = tuple[_native.Table, str, Sequence[str], npt.NDArray[np.uint64]]
 
-#: Estimated bytes of metadata in memory for each branch (its record and what is made of it), and each basket or page;
-#: the same once it is compact.
+#: Estimated bytes of metadata in memory for each branch (its record and what is made of it), and each basket or page.
 _BRANCH_BYTES, _BASKET_BYTES = 1300, 32
-_COMPACT_BRANCH_BYTES, _COMPACT_BASKET_BYTES = 350, 16
 #: The name of the record with the Arrow schema among what users added.
 SCHEMA_RECORD = "ARROW:schema"
 
@@ -165,15 +163,6 @@ class TreeMetadata:
         """Return the Arrow types of all branches that can be read, and about the bytes of the metadata in memory."""
         types, n_branches, n_baskets = self._native.digest()
         return types, n_branches * _BRANCH_BYTES + n_baskets * _BASKET_BYTES
-
-    def compact(self) -> int | None:
-        """Keep less in memory, as one of many that stay open. Return about how many bytes; None: as before."""
-        native = self._native.compacted()
-        if native is None:
-            return None
-        self._native, self._branches = native, None
-        _, n_branches, n_baskets = native.digest()
-        return n_branches * _COMPACT_BRANCH_BYTES + n_baskets * _COMPACT_BASKET_BYTES
 
     def stored_schema(self) -> pa.Schema:
         """Return the Arrow schema of all columns that can be read, nullable where missing values are stored.

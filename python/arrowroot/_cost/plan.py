@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arrowroot._render import html_table, printable
@@ -235,6 +236,12 @@ def _described(window: Window) -> str:
 _PLAN_COUNTERS = ("n_entries", "n_baskets", "n_repeated", "n_reads", "payload_bytes", "read_bytes")
 
 
+@cache
+def _names_of_engine() -> tuple[str, ...]:
+    """Return the names of the counters that the engine has."""
+    return tuple(field.name for field in fields(ScanStats) if field.name not in _OF_FILTERS)
+
+
 @dataclass(frozen=True)
 class ScanStats:
     """Exact counters of one pass, so far. Times are sums over threads, in ns of what they name.
@@ -279,9 +286,7 @@ class ScanStats:
     @classmethod
     def of_native(cls, stats: Mapping[str, int]) -> ScanStats:
         """Return the engine's counters."""
-        return cls(
-            **{field.name: stats[field.name] for field in fields(cls) if field.name not in _OF_FILTERS}
-        )
+        return cls(**{name: stats[name] for name in _names_of_engine()})
 
     @classmethod
     def joined(cls, parts: Iterable[ScanStats], *, side_by_side: bool = False) -> ScanStats:

@@ -12,7 +12,7 @@ use arrowroot_format::rntuple::{Shape, SlotId};
 use arrowroot_format::tree::BranchId;
 
 use super::record::has_other_name;
-use super::{Composed, ComposedColumn};
+use super::{Composed, ComposedColumn, Written};
 use crate::ntuple::Ntuple;
 use crate::scan::{ColumnId, Holds};
 use crate::table::Table;
@@ -116,48 +116,21 @@ fn named_otherwise(ntuple: &Ntuple, columns: &[ComposedColumn]) -> Result<Vec<Co
 }
 
 impl Composed {
-    /// A tree with the columns of its record.
+    /// A tree with the columns of its record, a text: they are found once for all trees of one schema that record the same.
     ///
     /// # Errors
     /// The part that does not fit.
-    pub(crate) fn of_tree(tree: Tree, recorded: RecordedSchema) -> Result<Composed> {
-        let types = types(&recorded)?;
-        let fields = recorded.schema.fields().iter().zip(&types);
-        let split_of = |index: usize| recorded.splits.get(index).copied().flatten();
-        let columns: Vec<BranchColumn<'_>> = fields
-            .enumerate()
-            .map(|(index, (field, data_type))| BranchColumn {
-                // No name of a branch depends on that of the class.
-                objects: split_of(index).map(|split| Objects { split, class: "", is_named: false }),
-                ..BranchColumn::new(field.name(), data_type)
-            })
-            .map(|column| {
-                let are_looked_up = column.objects.is_none() && has_maps(column.data_type);
-                BranchColumn { maps: if are_looked_up { maps_of(&tree, &column) } else { column.maps }, ..column }
-            })
-            .collect();
-        let mut parts = vec![Vec::new(); types.len()];
-        let mut taken: HashSet<BranchId> = HashSet::new();
-        // The names of counters of arrays are not looked at: those that share one depend on the values.
-        let branches = plan_branches(&columns).map_err(|error| error.to_string())?;
-        let is_looked_up = |branch: &&PlannedBranch| branch.content != Content::Counter || branch.element.is_some();
-        for branch in branches.iter().filter(is_looked_up) {
-            let path = path_of(&branches, branch);
-            let id = Some(&path).filter(|path| tree.has_path(path)).and_then(|path| tree.found(path));
-            let id = id.ok_or_else(|| format!("there is no branch {path:?}"))?;
-            if branch.content == Content::Counter || branch.form == BranchForm::Group {
-                taken.insert(id);
-                continue;
+    pub(crate) fn of_tree(tree: Tree, record: &str) -> Result<Composed> {
+        let shared = tree.shared();
+        let written = match shared.written_of(record) {
+            Some(written) => written,
+            None => {
+                let written = Written::of_tree(&tree, &RecordedSchema::decode(record)?)?;
+                shared.keep_written(record, &written);
+                written
             }
-            let counters = tree.branch(id).leaves.iter().filter_map(|&leaf| tree.record().leaf(leaf).counter);
-            taken.extend(counters.filter_map(|leaf| tree.record().branch_of_leaf(leaf)));
-            taken.insert(id);
-            parts[branch.column].push(ColumnId::from(id));
-        }
-        let others = tree.walk().into_iter().map(|(id, _)| id).filter(|id| !taken.contains(id));
-        let others = others.map(ColumnId::from).collect();
-        let columns = composed_columns(&recorded, types, parts);
-        Ok(Composed::new(Arc::new(tree), recorded, columns, others, Holds::Branches))
+        };
+        Ok(Composed::new(Arc::new(tree), written))
     }
 
     /// An RNTuple with the columns of its record.
@@ -200,6 +173,50 @@ impl Composed {
             }
             around.is_none()
         });
-        Ok(Composed::new(Arc::new(ntuple), recorded, columns, others, Holds::Fields))
+        let written = Written::new(recorded.schema, columns, others, Holds::Fields);
+        Ok(Composed::new(Arc::new(ntuple), written))
+    }
+}
+
+impl Written {
+    /// What a record says of a tree. All that it looks at is part of the tree's schema.
+    fn of_tree(tree: &Tree, recorded: &RecordedSchema) -> Result<Arc<Written>> {
+        let types = types(recorded)?;
+        let fields = recorded.schema.fields().iter().zip(&types);
+        let split_of = |index: usize| recorded.splits.get(index).copied().flatten();
+        let columns: Vec<BranchColumn<'_>> = fields
+            .enumerate()
+            .map(|(index, (field, data_type))| BranchColumn {
+                // No name of a branch depends on that of the class.
+                objects: split_of(index).map(|split| Objects { split, class: "", is_named: false }),
+                ..BranchColumn::new(field.name(), data_type)
+            })
+            .map(|column| {
+                let are_looked_up = column.objects.is_none() && has_maps(column.data_type);
+                BranchColumn { maps: if are_looked_up { maps_of(tree, &column) } else { column.maps }, ..column }
+            })
+            .collect();
+        let mut parts = vec![Vec::new(); types.len()];
+        let mut taken: HashSet<BranchId> = HashSet::new();
+        // The names of counters of arrays are not looked at: those that share one depend on the values.
+        let branches = plan_branches(&columns).map_err(|error| error.to_string())?;
+        let is_looked_up = |branch: &&PlannedBranch| branch.content != Content::Counter || branch.element.is_some();
+        for branch in branches.iter().filter(is_looked_up) {
+            let path = path_of(&branches, branch);
+            let id = Some(&path).filter(|path| tree.has_path(path)).and_then(|path| tree.found(path));
+            let id = id.ok_or_else(|| format!("there is no branch {path:?}"))?;
+            if branch.content == Content::Counter || branch.form == BranchForm::Group {
+                taken.insert(id);
+                continue;
+            }
+            let counters = tree.branch(id).leaves.iter().filter_map(|&leaf| tree.record().leaf(leaf).counter);
+            taken.extend(counters.filter_map(|leaf| tree.record().branch_of_leaf(leaf)));
+            taken.insert(id);
+            parts[branch.column].push(ColumnId::from(id));
+        }
+        let others = tree.walk().into_iter().map(|(id, _)| id).filter(|id| !taken.contains(id));
+        let others = others.map(ColumnId::from).collect();
+        let columns = composed_columns(recorded, types, parts);
+        Ok(Written::new(recorded.schema.clone(), columns, others, Holds::Branches))
     }
 }

@@ -9,10 +9,11 @@ mod record;
 mod table;
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema};
-use arrowroot_arrow::stored::{RecordedSchema, original_name};
+use arrowroot_arrow::stored::original_name;
 use arrowroot_format::column::DataType;
 use arrowroot_format::tree::RecordedIndex;
 
@@ -22,9 +23,23 @@ use crate::table::Table;
 pub(crate) use record::{ntuple_record, schema_by_names, tree_record};
 
 /// A table as it was before it was written.
-#[derive(Clone)]
 pub(crate) struct Composed {
     inner: Arc<dyn Table>,
+    written: Arc<Written>,
+    /// The index of the table inside, by the names of columns.
+    index: Option<RecordedIndex>,
+}
+
+impl Deref for Composed {
+    type Target = Written;
+
+    fn deref(&self) -> &Written {
+        &self.written
+    }
+}
+
+/// What a recorded schema says of a table. Trees of one schema that record the same text share it.
+pub(crate) struct Written {
     /// The schema that is recorded.
     schema: Schema,
     /// Its columns, in its order.
@@ -33,12 +48,9 @@ pub(crate) struct Composed {
     /// What is in the table besides and is no part of a column: somebody added it. Depth first.
     others: Vec<ColumnId>,
     holds: Holds,
-    /// The index of the table inside, by the names of columns.
-    index: Option<RecordedIndex>,
 }
 
 /// A column that was written.
-#[derive(Clone)]
 struct ComposedColumn {
     field: Arc<Field>,
     /// The same, nullable where validity is stored.
@@ -76,24 +88,24 @@ impl Composed {
         ColumnId(u32::try_from(self.columns.len()).unwrap_or(u32::MAX).saturating_add(inner.0))
     }
 
-    fn new(
-        inner: Arc<dyn Table>,
-        recorded: RecordedSchema,
-        columns: Vec<ComposedColumn>,
-        others: Vec<ColumnId>,
-        holds: Holds,
-    ) -> Composed {
-        let names = columns.iter().enumerate().map(|(number, column)| (column.field.name().clone(), number));
-        let by_name: HashMap<String, usize> = names.collect();
+    fn new(inner: Arc<dyn Table>, written: Arc<Written>) -> Composed {
         let mut index = inner.recorded().index.cloned();
         if let Some((major, minor)) = index.as_mut().and_then(|index| index.names.as_mut()) {
             for expression in [major, minor] {
                 let name = original_name(expression);
-                if by_name.contains_key(&name) {
+                if written.by_name.contains_key(&name) {
                     *expression = name;
                 }
             }
         }
-        Composed { inner, by_name, schema: recorded.schema, columns, others, holds, index }
+        Composed { inner, written, index }
+    }
+}
+
+impl Written {
+    fn new(schema: Schema, columns: Vec<ComposedColumn>, others: Vec<ColumnId>, holds: Holds) -> Arc<Written> {
+        let names = columns.iter().enumerate().map(|(number, column)| (column.field.name().clone(), number));
+        let by_name = names.collect();
+        Arc::new(Written { schema, columns, by_name, others, holds })
     }
 }

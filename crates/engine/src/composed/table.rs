@@ -11,10 +11,10 @@ use arrowroot_arrow::stored::{delivered_type, original_name};
 use arrowroot_file::{Error, File, Result, nearest};
 use arrowroot_format::tree::BasketRule;
 
-use super::{Composed, ComposedColumn, Meaning};
+use super::{Composed, ComposedColumn, Meaning, Written};
 use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, ColumnSource, Composition, Holds, Request, Scan};
-use crate::table::{BasketSizes, ColumnPlace, Description, Physical, Recorded, Sizes, Table};
+use crate::table::{BasketSizes, ColumnPlace, Compact, Description, Physical, Recorded, Sizes, Table};
 
 impl Composed {
     /// The parts that say most of a column: those of its values, not of its validity.
@@ -100,6 +100,22 @@ impl Composed {
     }
 }
 
+/// A composed table around one of which little is in memory.
+struct CompactComposed {
+    inner: Box<dyn Compact>,
+    written: Arc<Written>,
+}
+
+impl Compact for CompactComposed {
+    fn table(&self) -> Arc<dyn Table> {
+        Arc::new(Composed::new(self.inner.table(), Arc::clone(&self.written)))
+    }
+
+    fn n_bytes(&self) -> usize {
+        size_of::<CompactComposed>() + self.inner.n_bytes()
+    }
+}
+
 /// The rest of a path that begins with a name, behind the dot; empty if it is the whole path.
 fn after<'p>(path: &'p str, name: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(name)?;
@@ -131,9 +147,8 @@ impl Table for Composed {
         self.inner.physical()
     }
 
-    fn compacted(&self) -> Option<Arc<dyn Table>> {
-        let inner = self.inner.compacted()?;
-        Some(Arc::new(Composed { inner, ..self.clone() }))
+    fn compact(&self) -> Option<Box<dyn Compact>> {
+        Some(Box::new(CompactComposed { inner: self.inner.compact()?, written: Arc::clone(&self.written) }))
     }
 
     fn path(&self) -> &str {

@@ -2,6 +2,7 @@
 
 mod basket;
 mod builder;
+mod compact;
 mod counts;
 mod cycles;
 mod head;
@@ -191,25 +192,6 @@ impl Tree {
         Ok(Tree { inner: Arc::new(inner) })
     }
 
-    /// The same without the bytes of its record, of which places of baskets alone are wanted from now on. `None` if there are
-    /// others, as of baskets that are in the record, or if something is wrong with them, which reading tells.
-    fn compacted(&self) -> Option<Tree> {
-        let Inner { file, key, path, class_name, record, object_data, shared, described, .. } = self.inner.as_ref();
-        let inner = Inner {
-            file: file.clone(),
-            key: key.clone(),
-            path: path.clone(),
-            class_name: class_name.clone(),
-            record: record.with_placed_baskets(object_data)?,
-            object_data: ObjectData::Released(object_data.n_bytes()),
-            shared: Arc::clone(shared),
-            described: described.clone(),
-            own: OnceLock::new(),
-            clusters: self.inner.clusters.clone(),
-        };
-        Some(Tree { inner: Arc::new(inner) })
-    }
-
     /// The key that it was opened by: its own, or that of the object around it.
     pub fn key(&self) -> &FileKey {
         &self.inner.key
@@ -223,6 +205,11 @@ impl Tree {
     /// The part that it has in common with other trees of its kind.
     pub(crate) fn schema(&self) -> &TreeSchema {
         &self.inner.shared.schema
+    }
+
+    /// What trees of its schema share.
+    pub(crate) fn shared(&self) -> &SharedTree {
+        &self.inner.shared
     }
 
     pub(crate) fn object_data(&self) -> &[u8] {

@@ -10,9 +10,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use arrowroot_format as format;
 use format::column::Column;
 use format::streamer::StreamerInfos;
-use format::tree::{BranchId, TreeRecord, TreeSchema};
+use format::tree::{BranchId, Known, TreeRecord, TreeSchema, UserInfo};
 
 use super::{ByName, Paths};
+use crate::composed::Written;
 use crate::recent::{Recent, Shareable};
 use crate::table::ColumnTypes;
 
@@ -21,15 +22,23 @@ const MAX_DESCRIBED: usize = 4;
 /// Members of all columns that are kept for one set, 1 kB each at most.
 const MAX_MEMBERS: usize = 10_000;
 
+/// Texts of recorded Arrow schemas that are kept for one schema of trees, and the most bytes of one.
+const MAX_RECORDS: usize = 2;
+const MAX_RECORD_BYTES: usize = 1 << 20;
+
 /// The common part of trees of one schema.
 pub(crate) struct SharedTree {
     pub(crate) schema: TreeSchema,
     pub(crate) paths: OnceLock<Paths>,
     pub(crate) by_name: OnceLock<ByName>,
+    /// Additions of users to the first of them: others often have the same.
+    user_info: Vec<UserInfo>,
     /// Columns that no class description was needed for.
     pub(crate) plain: SharedColumns,
     /// Columns by the class descriptions that they were compiled by.
     described: Mutex<VecDeque<(Arc<StreamerInfos>, Arc<SharedColumns>)>>,
+    /// What recorded Arrow schemas say of these trees, by their texts.
+    written: Mutex<VecDeque<(Box<str>, Arc<Written>)>>,
     /// That of the first such tree in its file.
     path: String,
     record_bytes: usize,
@@ -80,17 +89,24 @@ impl SharedColumns {
 }
 
 impl SharedTree {
-    fn of(schema: TreeSchema, path: &str, record_bytes: usize) -> SharedTree {
+    fn of(record: &TreeRecord, schema: TreeSchema, path: &str, record_bytes: usize) -> SharedTree {
         N_MET.fetch_add(1, Ordering::Relaxed);
         SharedTree {
             plain: SharedColumns::of(schema.n_branches()),
             schema,
             paths: OnceLock::new(),
             by_name: OnceLock::new(),
+            user_info: record.user_info.clone(),
             described: Mutex::default(),
+            written: Mutex::default(),
             path: path.to_owned(),
             record_bytes,
         }
+    }
+
+    /// What is kept once of all these trees.
+    pub(crate) fn known(&self) -> Known<'_> {
+        Known { schema: &self.schema, user_info: &self.user_info }
     }
 
     /// The columns that were compiled by some class descriptions.
@@ -103,6 +119,21 @@ impl SharedTree {
         described.push_front(found);
         described.truncate(MAX_DESCRIBED);
         columns
+    }
+
+    /// What a recorded Arrow schema says of these trees, if that is known.
+    pub(crate) fn written_of(&self, record: &str) -> Option<Arc<Written>> {
+        let known = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|(text, _)| **text == *record).map(|(_, written)| Arc::clone(written))
+    }
+
+    /// Notes that for later trees.
+    pub(crate) fn keep_written(&self, record: &str, written: &Arc<Written>) {
+        if record.len() <= MAX_RECORD_BYTES {
+            let mut known = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+            known.push_front((record.into(), Arc::clone(written)));
+            known.truncate(MAX_RECORDS);
+        }
     }
 
     /// True if columns were compiled that needed class descriptions.
@@ -169,7 +200,7 @@ pub(crate) fn shared(
 ) -> Arc<SharedTree> {
     let expected = expected.filter(|_| learned.is_none());
     let found = expected.or_else(|| KNOWN.find(|shared| shared.schema.is_of(record)));
-    let new = || SharedTree::of(learned.unwrap_or_else(|| TreeSchema::of(record)), path, record_bytes);
+    let new = || SharedTree::of(record, learned.unwrap_or_else(|| TreeSchema::of(record)), path, record_bytes);
     let shared = found.unwrap_or_else(|| Arc::new(new()));
     KNOWN.keep(&shared);
     shared

@@ -11,10 +11,13 @@ use arrowroot_format::column::DataType;
 use arrowroot_format::streamer::{PackingRange, Primitive};
 use arrowroot_format::tree::{BasketRule, Branch, BranchId, ElementPart, LeafKind};
 
+use super::compact::CompactTree;
 use super::{Tree, pass};
 use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, Request, Scan};
-use crate::table::{BasketSizes, BranchSizes, ColumnPlace, ColumnTypes, Description, Physical, Recorded, Sizes, Table};
+use crate::table::{
+    BasketSizes, BranchSizes, ColumnPlace, ColumnTypes, Compact, Description, Physical, Recorded, Sizes, Table,
+};
 
 fn branch_of(id: ColumnId) -> BranchId {
     BranchId(id.0)
@@ -75,8 +78,8 @@ impl Table for Tree {
         Ok(Physical::Tree { record: self.record(), object_data: self.object_data() })
     }
 
-    fn compacted(&self) -> Option<Arc<dyn Table>> {
-        self.compacted().map(|tree| Arc::new(tree) as Arc<dyn Table>)
+    fn compact(&self) -> Option<Box<dyn Compact>> {
+        Some(Box::new(CompactTree::of(self)?))
     }
 
     fn path(&self) -> &str {

@@ -1,6 +1,7 @@
 //! The baskets of a branch: which entries they hold, and where they are.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 use super::basket::{Embedded, EmbeddedBasket};
 use super::branch::Branch;
@@ -46,10 +47,37 @@ pub struct PlacedBasket {
 
 /// Baskets one behind the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct PlacedBaskets {
-    first_entry: u64,
-    baskets: Vec<PlacedBasket>,
+pub(super) struct PlacedBaskets {
+    pub(super) first_entry: u64,
+    pub(super) baskets: Baskets,
 }
+
+/// Baskets of one branch.
+#[derive(Debug, Clone)]
+pub(super) enum Baskets {
+    Own(Vec<PlacedBasket>),
+    /// Some of those of all branches of a tree: one piece of memory for many.
+    Shared(Arc<[PlacedBasket]>, Range<usize>),
+}
+
+impl Deref for Baskets {
+    type Target = [PlacedBasket];
+
+    fn deref(&self) -> &[PlacedBasket] {
+        match self {
+            Baskets::Own(baskets) => baskets,
+            Baskets::Shared(all, range) => all.get(range.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+impl PartialEq for Baskets {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Baskets {}
 
 /// Where one basket is and which entries it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,33 +178,43 @@ impl Branch {
         let signed = |value: u64| i64::try_from(value).map_err(|_| wrong(format!("{value} entries or bytes")));
         let (entry_end, stored_bytes) = (signed(first_entry.saturating_add(n_entries))?, signed(stored_bytes)?);
         let first = signed(first_entry)?;
-        let table = BasketTable::of_placed(PlacedBaskets { first_entry, baskets });
+        let table = BasketTable::of_placed(PlacedBaskets { first_entry, baskets: Baskets::Own(baskets) });
         self.baskets = table.ok_or_else(|| wrong("too many baskets".to_owned()))?;
         (self.first_entry, self.entry_end, self.n_entries) = (first, entry_end, entry_end - first);
         self.stored_bytes = stored_bytes;
         Ok(())
     }
 
-    /// Has it know its baskets without the object data. `None`: they are not one behind the other, are embedded, some are empty, or
+    /// Its baskets, to be known without the object data. `None`: they are not one behind the other, are embedded, some are empty, or
     /// something is wrong with them.
-    pub(super) fn place_baskets(&mut self, object_data: &[u8]) -> Option<()> {
+    pub(super) fn placed_baskets(&self, object_data: &[u8]) -> Option<PlacedBaskets> {
         let locations = self.baskets(object_data).ok()?;
-        if locations.len() != self.n_baskets() || locations.len() >= self.baskets.n_items.max(1) {
+        if !self.embedded.is_empty()
+            || locations.len() != self.n_baskets()
+            || locations.len() >= self.baskets.n_items.max(1)
+        {
             return None;
         }
         let first_entry = locations.first().map_or(0, |basket| basket.first_entry);
         let mut entry_end = first_entry;
         let mut baskets = Vec::with_capacity(locations.len());
-        for BasketLocation { offset, stored_bytes, first_entry, entry_end: end, embedded } in locations {
-            if first_entry != entry_end || embedded.is_some() {
+        for BasketLocation { offset, stored_bytes, first_entry, entry_end: end, .. } in locations {
+            if first_entry != entry_end {
                 return None;
             }
             let n_entries = u32::try_from(end - first_entry).ok()?;
             baskets.push(PlacedBasket { offset, stored_bytes, n_entries });
             entry_end = end;
         }
-        self.baskets.placed = Some(PlacedBaskets { first_entry, baskets });
-        Some(())
+        Some(PlacedBaskets { first_entry, baskets: Baskets::Own(baskets) })
+    }
+
+    /// Takes its baskets, some of those of all branches, and says which is the first of the next one.
+    pub(super) fn place(&mut self, first_entry: u64, all: &Arc<[PlacedBasket]>, first: usize) -> usize {
+        let end = first + self.baskets.n_baskets;
+        self.baskets.placed =
+            Some(PlacedBaskets { first_entry, baskets: Baskets::Shared(Arc::clone(all), first..end) });
+        end
     }
 
     /// Says that it was flushed though it has no baskets, as those that others are inside of: ROOT has room for one then.
@@ -204,6 +242,22 @@ impl BasketTable {
             placed: Some(placed),
             ..BasketTable::default()
         })
+    }
+
+    /// Its numbers, but for where its arrays lie.
+    pub(super) fn numbers(&self) -> [i64; 5] {
+        let wide = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        let [n_baskets, n_written, n_pointers, n_items] =
+            [self.n_baskets, self.n_written, self.n_pointers, self.n_items].map(wide);
+        [n_baskets, n_written, n_pointers, n_items, self.pointers_bits.into()]
+    }
+
+    /// The table of these numbers, without baskets.
+    pub(super) fn of_numbers(numbers: [i64; 5]) -> Self {
+        let [n_baskets, n_written, n_pointers, n_items, bits] =
+            numbers.map(|number| usize::try_from(number).unwrap_or(0));
+        let pointers_bits = u32::try_from(bits).unwrap_or_default();
+        BasketTable { n_baskets, n_written, n_pointers, n_items, pointers_bits, ..BasketTable::default() }
     }
 
     /// `fWriteBasket` and `fMaxBaskets`.
@@ -261,7 +315,7 @@ impl PlacedBaskets {
         output.zeros(4 * n_unused);
         output.u8(1);
         let mut entry_end = self.first_entry;
-        for basket in &self.baskets {
+        for basket in self.baskets.iter() {
             output.u64(entry_end);
             entry_end += u64::from(basket.n_entries);
         }

@@ -105,6 +105,45 @@ impl Branch {
         }
     }
 
+    /// The numbers that records of one schema may differ by, without its baskets.
+    pub(super) fn numbers(&self) -> [i64; 14] {
+        let [n_baskets, n_written, n_pointers, n_items, bits] = self.baskets.numbers();
+        let words = [self.compression.0, self.basket_bytes, self.n_entry_offsets, self.maximum].map(i64::from);
+        let [compression, basket_bytes, n_entry_offsets, maximum] = words;
+        let (entries, bytes) =
+            ([self.entry_end, self.first_entry, self.n_entries], [self.memory_bytes, self.stored_bytes]);
+        let [entry_end, first_entry, n_entries] = entries;
+        [
+            compression,
+            basket_bytes,
+            n_entry_offsets,
+            maximum,
+            entry_end,
+            first_entry,
+            n_entries,
+            bytes[0],
+            bytes[1],
+            n_baskets,
+            n_written,
+            n_pointers,
+            n_items,
+            bits,
+        ]
+    }
+
+    /// Takes these numbers.
+    pub(super) fn set_numbers(&mut self, numbers: &[i64; 14]) {
+        let word = |number: i64| i32::try_from(number).unwrap_or_default();
+        let [compression, basket_bytes, n_entry_offsets, maximum, entry_end, first_entry, n_entries, ..] = *numbers;
+        self.compression = CompressionSetting(word(compression));
+        (self.basket_bytes, self.n_entry_offsets, self.maximum) =
+            (word(basket_bytes), word(n_entry_offsets), word(maximum));
+        (self.entry_end, self.first_entry, self.n_entries) = (entry_end, first_entry, n_entries);
+        let [.., memory_bytes, stored_bytes, n_baskets, n_written, n_pointers, n_items, bits] = *numbers;
+        (self.memory_bytes, self.stored_bytes) = (memory_bytes, stored_bytes);
+        self.baskets = BasketTable::of_numbers([n_baskets, n_written, n_pointers, n_items, bits]);
+    }
+
     /// True if it has no entries.
     pub fn is_empty(&self) -> bool {
         self.entry_end == 0 && self.n_entries == 0

@@ -27,5 +27,5 @@ pub use description::{BranchDescription, ClonesPart, ElementPart};
 pub use ids::{BranchId, LeafId};
 pub use leaf::{Leaf, LeafDescription, LeafKind};
 pub use optimize::{BasketRule, BranchBuffers, OptimizedBaskets, OptimizedBranch, optimize_baskets};
-pub use record::{BranchReferences, Friend, RecordedIndex, ReferenceTable, TreeRecord, UserInfo};
+pub use record::{BranchReferences, CompactRecord, Friend, Known, RecordedIndex, ReferenceTable, TreeRecord, UserInfo};
 pub use schema::TreeSchema;

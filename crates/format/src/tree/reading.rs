@@ -24,6 +24,8 @@ pub(super) struct Reading<'a> {
     known_patterns: &'a [Option<Arc<Pattern>>],
     /// The other branches, and where they are.
     pub(super) read_anew: Vec<(BranchId, Range<usize>)>,
+    /// Takes what is read of a branch that is known.
+    pub(super) compared: BranchDescription,
     /// Stands in for the description of a branch that is being read.
     pub(super) undescribed: Arc<BranchDescription>,
 }
@@ -38,6 +40,7 @@ impl<'a> Reading<'a> {
             known_branches: known.map_or(&[], |known| &known.branches),
             known_patterns: known.map_or(&[], |known| &known.patterns),
             read_anew: Vec::new(),
+            compared: BranchDescription::default(),
             undescribed: Arc::default(),
         }
     }

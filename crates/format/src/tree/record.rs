@@ -14,6 +14,7 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result, Within};
 use crate::streamer::StreamerInfos;
 
+mod compact;
 mod derived;
 mod kept;
 mod known;
@@ -21,6 +22,7 @@ mod references;
 mod tail;
 mod write;
 
+pub use compact::{CompactRecord, Known};
 use derived::enter_tree;
 pub use references::{BranchReferences, ReferenceTable};
 use tail::Tail;
@@ -321,12 +323,25 @@ impl TreeRecord {
         self.bits |= ENTRIES_RESHUFFLED;
     }
 
-    /// The same record, which knows its baskets without the object data that it was read from. `None` if it cannot: baskets are in
-    /// the record itself, or something is wrong with them.
-    pub fn with_placed_baskets(&self, object_data: &[u8]) -> Option<TreeRecord> {
-        let mut record = self.clone();
-        record.branches.iter_mut().try_for_each(|branch| branch.place_baskets(object_data))?;
-        Some(record)
+    /// The same without its branches and leaves, and the lists of them.
+    fn without_branches(&self) -> TreeRecord {
+        TreeRecord {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            cluster_ranges: self.cluster_ranges.clone(),
+            branches: Vec::new(),
+            leaves: Vec::new(),
+            top_branches: Vec::new(),
+            aliases: self.aliases.clone(),
+            friends: self.friends.clone(),
+            index: self.index.clone(),
+            references: self.references.clone(),
+            user_info: self.user_info.clone(),
+            branches_of_leaves: Arc::default(),
+            listed_leaves: Vec::new(),
+            tail: self.tail.clone(),
+            ..*self
+        }
     }
 
     /// A branch.

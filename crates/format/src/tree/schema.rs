@@ -116,31 +116,29 @@ impl Pattern {
         }
         reading.leaves.read.extend_from_slice(leaves);
         let n_notes = reading.objects.notes.len();
-        let found = self.branch(*cursor, reading, description);
+        // Where it stays: a branch is some hundred bytes, and there are many.
+        reading.branches.push(Some(Branch::of(Arc::clone(description))));
+        let end = self.fill(*cursor, reading, description.version);
         reading.objects.notes.truncate(n_notes);
-        let Some((branch, end)) = found else {
+        let Some(end) = end else {
             reading.leaves.read.truncate(self.first_leaf);
+            reading.branches.pop();
             return None;
         };
         reading.objects.remember_at(cursor.position(), Object::Branch(id));
         for (leaf, at) in (self.first_leaf..).zip(&self.leaves) {
             reading.objects.remember_at(cursor.position() + at, Object::Leaf(LeafId(u32::try_from(leaf).ok()?)));
         }
-        reading.branches.push(Some(branch));
         reading.is_listed.push(false);
         cursor.seek(end);
         Some(id)
     }
 
-    /// The branch where the cursor is, and where it ends. Its leaves, which are known, get their limits.
-    fn branch<'a>(
-        &self,
-        cursor: Cursor<'a>,
-        reading: &mut Reading<'a>,
-        description: &Arc<BranchDescription>,
-    ) -> Option<(Branch, usize)> {
+    /// Reads the numbers of the last branch where the cursor is, and says where it ends. Its leaves, which are known, get their
+    /// limits.
+    fn fill<'a>(&self, cursor: Cursor<'a>, reading: &mut Reading<'a>, version: u16) -> Option<usize> {
         let (data, start) = (cursor.data(), cursor.position());
-        let mut branch = Branch::of(Arc::clone(description));
+        let branch = reading.branches.last_mut()?.as_mut()?;
         let mut classes = self.classes.iter();
         // Where the pattern begins: further behind from the baskets on.
         let (mut begin, mut done) = (start, 0);
@@ -166,10 +164,11 @@ impl Pattern {
                     reading.leaves.read.get_mut(leaf.0 as usize)?.limits = read_limits(&mut here, n_bytes).ok()?;
                 }
                 Gap::Baskets { .. } => {
-                    let version = description.version;
-                    let mut compared = BranchDescription { version, ..BranchDescription::default() };
+                    // What is no number of the branch was compared.
+                    let compared = &mut reading.compared;
+                    compared.version = version;
                     let mut numbers = Cursor::at(data, start + self.numbers_at);
-                    let numbers = read_numbers(&mut numbers, &mut compared, &mut branch);
+                    let numbers = read_numbers(&mut numbers, compared, branch);
                     let NBaskets { written, items, .. } = numbers.ok()?;
                     let pointers = read_embedded_baskets(&mut here, &mut reading.objects, written).ok()?;
                     branch.baskets = read_basket_table(&mut here, written, items, version, &pointers).ok()?;
@@ -187,7 +186,7 @@ impl Pattern {
                 let is_count = n_bytes.filter(|&n_bytes| n_bytes < BYTE_COUNT_MASK);
                 is_count.is_some_and(|n_bytes| start + at + WORD_BYTES + n_bytes as usize + n_after == end)
             });
-        is_same.then_some((branch, end))
+        is_same.then_some(end)
     }
 }
 

@@ -33,7 +33,7 @@ impl BasketTable {
         };
         let placed = (self.n_items > 0).then(|| PlacedBaskets {
             first_entry: item(&self.entries, 0),
-            baskets: (0..self.n_baskets).map(basket).collect(),
+            baskets: Baskets::Own((0..self.n_baskets).map(basket).collect()),
         });
         let BasketTable { n_baskets, n_written, n_pointers, pointers_bits, n_items, .. } = *self;
         BasketTable { n_baskets, n_written, n_pointers, pointers_bits, n_items, placed, ..BasketTable::default() }
@@ -59,17 +59,15 @@ fn baskets_are_known_without_the_object_data_if_nothing_is_odd_about_them() {
         let (mut branch, object_data) = branch(2, first_entries);
         branch.baskets.n_items = 3;
         let expected = branch.baskets(&object_data);
-        assert_eq!(branch.place_baskets(&object_data).is_some(), is_placed, "{first_entries:?}");
-        if is_placed {
-            assert_eq!(branch.baskets(&[]), expected);
-        } else {
-            assert_eq!(branch.baskets(&object_data), expected);
-        }
+        let placed = branch.placed_baskets(&object_data);
+        assert_eq!(placed.is_some(), is_placed, "{first_entries:?}");
+        branch.baskets.placed = placed;
+        assert_eq!(branch.baskets(if is_placed { &[] } else { &object_data }), expected);
     }
     let (mut branch, object_data) = branch(2, &[0, 10, 30]);
     branch.baskets.n_items = 4;
     branch.embedded = vec![embedded(2, 5)];
-    assert_eq!(branch.place_baskets(&object_data), None);
+    assert_eq!(branch.placed_baskets(&object_data), None);
 }
 
 #[test]

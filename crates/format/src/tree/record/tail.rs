@@ -144,6 +144,11 @@ pub(super) struct Tail {
 }
 
 impl Tail {
+    /// True if the values of an index of before ROOT 4 are in the object data.
+    pub(super) fn has_old_index(&self) -> bool {
+        self.old_index.iter().any(|range| !range.is_empty())
+    }
+
     pub(super) fn leave_out(&mut self, what: String) {
         self.left_out.get_or_insert(what);
     }
