@@ -23,7 +23,6 @@ from arrowroot._errors import (
 from arrowroot._options import Options
 from arrowroot._passes.ahead import begin, in_order, result_of, run
 from arrowroot._passes.concatenated import Concatenated, Reordered
-from arrowroot._select.objects import paths_in
 from arrowroot._sizes import counted, parse_size
 from arrowroot._storage.readers import n_opened_ahead
 from arrowroot._storage.url import changed_ns
@@ -523,6 +522,7 @@ class Row(Chain):
 
     def refuse_more_members(self, objects: Mapping[str, PhysicsObject]) -> None:
         """Refuse a file in which some physics objects of the first have more members: SchemaMismatchError."""
+        from arrowroot._select.objects import paths_in
 
         def members_in(member: Member) -> list[str]:
             return paths_in(one for name, one in member.tree().objects.items() if name in objects)
