@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from arrowroot._arrow.chunks import may_be_too_long, with_64_bits
 from arrowroot._arrow.masks import is_masked
-from arrowroot._arrow.vectors import RECORD
 from arrowroot._errors import UnsupportedError, missing_library, warn_recorded_schema
 from arrowroot._render import printable
 
@@ -172,6 +171,8 @@ def to_awkward(table: pa.Table, *, wide_lists: bool = False) -> ak.Array:
 
 def _has_names(field: pa.Field) -> bool:
     """Return whether a field, or one inside of it, is of records that have a name."""
+    from arrowroot._arrow.vectors import RECORD
+
     kind = field.type
     return RECORD in (field.metadata or {}) or any(_has_names(kind.field(i)) for i in range(kind.num_fields))
 
@@ -179,6 +180,8 @@ def _has_names(field: pa.Field) -> bool:
 def _with_names(layout: ak.contents.Content, field: pa.Field) -> ak.contents.Content:
     """Return a column whose records have the names, by which Awkward finds their behaviours, that a field tells."""
     import awkward
+
+    from arrowroot._arrow.vectors import RECORD
 
     if layout.is_record:
         name = (field.metadata or {}).get(RECORD)
