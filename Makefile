@@ -153,6 +153,10 @@ against: build $(VENV)/.dependencies $(VENV)/.bench ## where the checkout is slo
 
 .PHONY: bench-scale
 bench-scale: build $(VENV)/.dependencies ## what threads gain in reading and writing, and what one of them does alone
+	$(BIN)/python -m bench.scale.table $(BENCH_ARGS)
+
+.PHONY: bench-scale-parts
+bench-scale-parts: build $(VENV)/.dependencies ## the same part by part: reading, nullable columns of all kinds, producers with and without an interpreter
 	$(BIN)/python -m bench.scale.reading
 	$(BIN)/python -m bench.scale.nullable
 	$(BIN)/python -m bench.scale.producers 1 2 4 8 16

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pytest
 
 from bench import nano_schema
+from bench.scale import table as scale_table
+from bench.scale.reading import Run
 from campaigns.parallel_output import policies, scale
 from campaigns.parallel_output.cases import Outcome
 
@@ -153,6 +155,7 @@ def test_definition_of_values_has_frequent_ones_and_quantiles_of_the_others():
         "bench.filters",
         "bench.nano_schema",
         "bench.scale.producers",
+        "bench.scale.table",
         "campaigns.parallel_output",
     ],
 )
@@ -166,6 +169,20 @@ def test_each_command_tells_its_options(module):
     )
     assert done.returncode == 0, done.stderr
     assert "usage" in done.stdout
+
+
+def test_gains_of_sixteen_cores_are_predictions_until_there_are_sixteen():
+    case = scale_table.Case("read", lambda _: runs[1], 10**6, "12", 0.02)
+    runs = {
+        1: Run(1.0, 1.0, {"place": 0.01, "lock": 0.001}),
+        2: Run(0.5, 1.0, {}),
+        16: Run(0.6, 1.2, {}),
+    }
+    cells = ["read", "1", "2.00", "0.83 **no**", "1.1% (place 1.0%)", "at most 13.7, predicted", "12"]
+    assert scale_table.row_of(case, runs, 2) == cells
+    assert scale_table.row_of(case, runs, 16)[5] == "1.7, measured"
+    runs[1] = Run(1.0, 1.0, {"place": 0.03})
+    assert scale_table.row_of(case, runs, 2)[4] == "3.0% (place 3.0%) **no**"
 
 
 def test_memory_may_grow_by_the_record_of_the_tree_and_by_nothing_else():

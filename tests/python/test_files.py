@@ -110,6 +110,17 @@ def test_columns_in_another_order_are_another_schema(tmp_path):
         assert (table["x"].to_pylist(), table["y"].to_pylist()) == ([1] * 3, [2] * 3)
 
 
+def test_trees_of_one_schema_have_the_columns_that_each_records(tmp_path):
+    kinds = {zone: pa.timestamp("s", zone) for zone in ("UTC", "Europe/Paris", "Asia/Tokyo")}
+    for zone, kind in kinds.items():
+        ar.write(f"{tmp_path}/{zone[:3]}.root:T", {"t": pa.array([1, 2, 3], kind)})
+    for _ in range(2):  # the second time some are known
+        for zone, kind in kinds.items():
+            column = ar.open(tmp_path / f"{zone[:3]}.root")["T"].to_arrow()["t"]
+            assert column.type == kind
+            assert column.cast(pa.int64()).to_pylist() == [1, 2, 3]
+
+
 @pytest.mark.parametrize("layout", ["ttree", "rntuple"])
 def test_a_bounded_number_of_schemas_is_kept(tmp_path, layout):
     n_met, *_ = _native.schema_counts()
