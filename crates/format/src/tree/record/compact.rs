@@ -207,7 +207,9 @@ mod tests {
                 n_entries,
             });
             let branch = &mut tree.branches[id.0 as usize];
-            branch.set_baskets(3 * i, baskets.collect()).unwrap();
+            // Where there are no baskets, none begins.
+            let first_entry = if n_entries.is_empty() { 0 } else { 3 * i };
+            branch.set_baskets(first_entry, baskets.collect()).unwrap();
             branch.maximum = i32::MIN;
         }
         tree.set_totals();
