@@ -14,6 +14,7 @@ import pytest
 import uproot
 
 import arrowroot as ar
+from arrowroot._api import members as _members
 from arrowroot._api import row as _row
 from arrowroot._api.file import File
 from arrowroot._api.opened import opened_row
@@ -461,8 +462,10 @@ def test_files_are_opened_once_as_far_as_little_of_each_has_room(files, monkeypa
     paths = [folder / "run8.root"] * 5
     _, compact_bytes = ar.open(paths[0])["Events"].compact()
     reopened = []
-    open_again = _row.Member.open_again
-    monkeypatch.setattr(_row.Member, "open_again", lambda one: reopened.append(one.number) or open_again(one))
+    open_again = _members.Member.open_again
+    monkeypatch.setattr(
+        _members.Member, "open_again", lambda one: reopened.append(one.number) or open_again(one)
+    )
     monkeypatch.setattr(_row, "_KEPT_BYTES", 0)
     for n_compact in (0, 2, 4):
         monkeypatch.setattr(_row, "_COMPACT_BYTES", n_compact * (compact_bytes + _row._FILE_BYTES))
@@ -496,7 +499,7 @@ def openings(monkeypatch):
     monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
     monkeypatch.setattr(_row, "_COMPACT_BYTES", 0)
     monkeypatch.setattr(_row, "_N_IN_A_STEP", 2)
-    monkeypatch.setattr(_row, "_N_REOPENED", 6)
+    monkeypatch.setattr(_members, "N_REOPENED", 6)
     return opened
 
 

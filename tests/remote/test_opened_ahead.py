@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import arrowroot as ar
+from arrowroot._api import members as _members
 from arrowroot._api import row as _row
 
 PATIENCE_S = 60
@@ -165,7 +166,7 @@ def test_an_error_of_a_file_that_was_opened_ahead_comes_in_its_turn(server, monk
 def test_a_scan_that_is_left_early_opens_a_bounded_number_of_files(server, monkeypatch):
     monkeypatch.setattr(_row, "_N_KEPT_OPEN", 1)
     monkeypatch.setattr(_row, "_COMPACT_BYTES", 0)
-    monkeypatch.setattr(_row, "_N_REOPENED", 8)
+    monkeypatch.setattr(_members, "N_REOPENED", 8)
     scan = ar.scan(server.urls(N_FILES), "T", ["x"])
     n_opened = len(server.asked)
     batches = iter(scan)

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arrowroot._api.file import File
-from arrowroot._api.row import Opened, Row
+from arrowroot._api.members import Opened
+from arrowroot._api.row import Row
 from arrowroot._api.tree import Tree
 from arrowroot._errors import ArrowrootError, InvalidRequestError, NoSuchKeyError, UnsupportedError, of_all
 from arrowroot._objects.record import kind_text

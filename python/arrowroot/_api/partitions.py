@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Unpack
 
+    from arrowroot._api.members import Member
     from arrowroot._api.outputs import Outputs
-    from arrowroot._api.row import Member, Row
+    from arrowroot._api.row import Row
     from arrowroot._api.scan import Scan
     from arrowroot._api.scan_files import FriendsLike
     from arrowroot._api.unified import Missing

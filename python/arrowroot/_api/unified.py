@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from arrowroot._api.row import Member
+    from arrowroot._api.members import Member
     from arrowroot._api.tree import Tree
     from arrowroot._expressions.scope import Alias
     from arrowroot._filter.bind import Filter

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from arrowroot._api.row import Member
+    from arrowroot._api.members import Member
     from arrowroot._expressions.scope import Alias
     from arrowroot._options import Options
     from arrowroot._passes.first_pass import Files

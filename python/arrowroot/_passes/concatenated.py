@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from arrowroot._api.row import Member
+    from arrowroot._api.members import Member
     from arrowroot._options import Options
     from arrowroot._passes.left_out import LeavingOut
     from arrowroot._passes.source import ArrowBatch, TreeSource

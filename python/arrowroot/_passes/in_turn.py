@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from arrowroot._api.row import Member
+    from arrowroot._api.members import Member
     from arrowroot._cost.cost import Cost
     from arrowroot._cost.plan import Plan, ScanStats
     from arrowroot._passes.left_out import LeavingOut
