@@ -101,40 +101,6 @@ def test_a_count_that_varied_before_with_the_same_engine_is_no_exact_one(tmp_pat
         assert check(store, Filter(), old, run=new).of(FindingState.ALARM) == []
 
 
-@pytest.mark.parametrize(
-    ("now_ns", "engine", "state", "words"),
-    [
-        (
-            6e7,
-            None,
-            FindingState.UNCHECKED,
-            "the engine is the same, and the line changed: round trip 200 µs",
-        ),
-        (6e7, "9.9", FindingState.ALARM, "the line changed, too: round trip 200 µs"),
-        (2.2e5, None, FindingState.ALARM, ""),
-    ],
-)
-def test_counts_and_memory_of_another_line_are_no_change_of_an_engine_that_is_the_same(
-    tmp_path, now_ns, engine, state, words
-):
-    def changed(sample):
-        more("n_reads", 3)(sample)
-        sample.peak_rss_bytes *= 2
-
-    before, now = run_of(0), planted(run_of(1, seed=2), 3, changed)
-    before[3].line = {"latency_before_ns": 2e5, "latency_after_ns": 2.4e5}
-    now[3].line = {"latency_before_ns": now_ns, "latency_after_ns": now_ns}
-    if engine:
-        now[3].versions["libzstd"] = engine
-    store, (old, new) = stored(tmp_path, before, now)
-    with store:
-        found = [one for one in check(store, Filter(), old, run=new).findings if one.kind is not Kind.TIME]
-    assert {one.kind for one in found} == {Kind.COUNTER, Kind.MEMORY}
-    for one in found:
-        assert (one.state, one.uuid_now) == (state, now[3].uuid)
-        assert one.note.removeprefix("1 changed; ").startswith(words) if words else not one.note
-
-
 # Of virtual memory the 64 MiB of an arena come and go by chance: it is far larger here.
 @pytest.mark.parametrize(("key", "scale"), [("peak_rss_bytes", 1), ("peak_virtual_bytes", 100)])
 def test_five_per_cent_of_memory_ring_and_one_per_cent_does_not(tmp_path, key, scale):

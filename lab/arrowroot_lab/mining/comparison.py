@@ -282,11 +282,7 @@ def _standing(chosen: list[_Sides], by: str) -> list[_Sides]:
 
 
 def _judged(
-    store: Store,
-    cases: Sequence[_Sides],
-    by: str,
-    metrics: Sequence[Metric],
-    statistic: str,
+    store: Store, cases: Sequence[_Sides], by: str, metrics: Sequence[Metric], statistic: str
 ) -> tuple[ResultTable, list[Compared]]:
     """Judge each case by its pairs, or by its nights."""
     chosen = [(sides, _compared_of(both, by)) for sides, both in cases]
@@ -305,8 +301,10 @@ def _with_replaced(
     table: ResultTable, told: list[Compared], n_replaced: int
 ) -> tuple[ResultTable, list[Compared]]:
     """The same with a note of how many were left out."""
+    if not n_replaced:
+        return table, told
     note = f"Left out, as another version was measured there since: {n_replaced} (--version)."
-    return (replace(table, notes=(*table.notes, note)) if n_replaced else table), told
+    return replace(table, notes=(*table.notes, note)), told
 
 
 def _size(one: Compared) -> float:

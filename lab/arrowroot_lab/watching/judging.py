@@ -36,6 +36,16 @@ _PEAKS = ("peak_rss_bytes", "peak_virtual_bytes")
 _ARENA_BYTES = 64 << 20
 #: Layers that count what the kernel and the line do, too, which is never the same twice.
 _NOT_EXACT = ("process", "device")
+#: Layers that fetch: an engine's requests, what answers them here, the store, and the servers below it.
+_FETCHING_LAYERS = frozenset({
+    "application", "prefetch", "readahead", "lazy-download", "block-cache", "opening", "store", "attempt", "http",
+    "xrootd", "server",
+})  # fmt: skip
+#: The counts of requests and their bytes. A layer may count other things, as entries, which no line changes.
+_FETCHING_COUNTS = frozenset({
+    "n_requests", "n_reads", "n_vector_reads", "n_ranges", "n_opens", "n_closes", "n_stats", "n_redirects",
+    "n_prefetchs", "n_cache_hits", "n_stage_ins", "n_bytes", "opened_bytes", "overhead_bytes",
+})  # fmt: skip
 #: Samples that show that a count is the same each time.
 _LEAST_SAMPLES = 2
 #: The newest results with the same engine and file that are looked at for that.
@@ -170,23 +180,42 @@ def _values(sides: Sides, now: Result) -> list[Finding]:
 
 
 def _told_of_line(found: list[Finding], sides: Sides, now: Result) -> list[Finding]:
-    """Counts and memory; of an engine that did not change they are those of another line, if that changed.
+    """Counts and memory; a line that changed explains the memory of an engine that did not, and how it fetches.
 
-    Engines fetch more at once, and further ahead, where answers take longer.
+    Engines fetch more at once, and further ahead, where answers take longer. They decode the same on any line.
     """
     changed = line_changed(sides.before, now)
-    if not changed or not found:
+    if not changed:
         return found
     if sides.changed():
         note = f"the line changed, too: {changed}"
-        return [replace(one, note="; ".join(filter(None, (one.note, note)))) for one in found]
+        return [_with_note(one, note) if one.state is FindingState.ALARM else one for one in found]
     note = f"the engine is the same, and the line changed: {changed}"
-    told = [one for one in found if one.kind is not Kind.COUNTER]
-    if len(told) < len(found):
+    told, fetched = [], []
+    for one in found:
+        if one.state is not FindingState.ALARM:
+            told.append(one)
+        elif one.kind is Kind.MEMORY:
+            told.append(replace(_with_note(one, note), state=FindingState.UNCHECKED))
+        elif _is_fetched(one.name):
+            fetched.append(f"{one.name} ({one.note})" if one.note else one.name)
+        else:
+            told.append(one)
+    if fetched:
         # One reason for all counts, of which there are dozens.
-        counts = f"{len(found) - len(told)} changed; {note}"
+        counts = f"{', '.join(fetched)} changed; {note}"
         told.append(_found(sides, Kind.COUNTER, "counters", FindingState.UNCHECKED, None, None, note=counts))
-    return [replace(one, state=FindingState.UNCHECKED, note=one.note or note) for one in told]
+    return told
+
+
+def _with_note(one: Finding, note: str) -> Finding:
+    return replace(one, note="; ".join(filter(None, (one.note, note))))
+
+
+def _is_fetched(counter: str) -> bool:
+    """True if a line may change a count. A layer that is not known here may count anything: its counts ring."""
+    layer, _, name = counter.partition(".")
+    return (layer in _FETCHING_LAYERS or layer.startswith("replica ")) and name in _FETCHING_COUNTS
 
 
 def _memory(sides: Sides, now: Result) -> list[Finding]:
