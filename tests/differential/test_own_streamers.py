@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import arrowroot as ar
+from arrowroot._api import chain
 from arrowroot._merging.merge import BadInputError
 from arrowroot.cli.merge_check import Comparing
 
@@ -46,17 +47,17 @@ def test_objects_that_all_differ_from_their_description_are_unsupported(files):
     assert "raw=True" in str(caught.value)
 
 
-def test_what_nobody_named_is_left_out_of_tables_with_a_warning(files):
+def test_what_nobody_named_is_left_out_of_tables_with_a_warning(files, monkeypatch):
     tree = ar.open(files / "5.root")["T"]
     assert len(tree.column_names) == 5
     for columns, left in ((None, ["good"]), (["*"], ["good"]), (["g*", "c*"], ["good"])):
         with pytest.warns(ar.UnsupportedColumnWarning, match="written by code of its own: ") as warned:
             found = tree.to_arrow(columns)
         assert found.column_names == left
-        n_told = 4 if columns is None or columns == ["*"] else 1
-        assert len(warned) == n_told
-        assert "left out 1 branch" in str(warned[0].message)
-        assert "counted (own::Counted)" in "".join(str(one.message) for one in warned)
+        (told,) = [str(one.message) for one in warned]
+        n_told = "4 branches" if columns is None or columns == ["*"] else "1 branch"
+        assert f"left out {n_told} written by code" in told
+        assert "counted (own::Counted)" in told
     with pytest.warns(ar.UnsupportedColumnWarning):
         assert tree.to_awkward(entries=slice(1, 3)).fields == ["good"]
     for columns in (["counted", "good"], ["counted"]):
@@ -64,6 +65,15 @@ def test_what_nobody_named_is_left_out_of_tables_with_a_warning(files):
             tree.to_arrow(columns)
     with pytest.raises(ar.UnsupportedError, match=OWN.format("own::Counted")):
         tree.to_arrow(filter="counted.a > 1")
+    # Columns may be given by what can be gone through once.
+    with pytest.warns(ar.UnsupportedColumnWarning):
+        assert tree.to_arrow(iter(["g*", "c*"])).column_names == ["good"]
+    with pytest.raises(ar.UnsupportedError, match=OWN.format("own::Counted")):
+        tree.to_arrow(iter(["counted", "good"]))
+    monkeypatch.setattr(chain, "_N_LEFT_OUT", 3)
+    with pytest.raises(ar.UnsupportedError):
+        tree.to_arrow()
+    monkeypatch.undo()
     with pytest.warns(ar.UnsupportedColumnWarning):
         found = tree.to_arrow(["*", "!plain*"])
     assert found.column_names == ["good"]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from arrowroot._api.scan import Scan
 from arrowroot._errors import NoSuchColumnError, UnsupportedError, warn_left_out
 from arrowroot._options import BATCH_SIZE, Options, definitions_of
-from arrowroot._passes.source import batches_of, written_by_code
+from arrowroot._passes.source import batches_of, unsupported_alone
 from arrowroot._select import entries as _entries
-from arrowroot._select.columns import NOT, Choice, id_paths, is_named, texts_of
+from arrowroot._select.columns import NOT, Choice, id_paths, is_named, is_test, texts_of
 from arrowroot._select.events import EventList, OnlyTree
 from arrowroot._sizes import parse_size
 
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from arrowroot._select.origins import OfRow, Origins
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
+#: So many columns are left out of a table as they turn out to be unsupported: for each, all is read again.
+_N_LEFT_OUT = 8
 
 
 class Chain:
@@ -220,17 +222,23 @@ class Chain:
         A column that nobody named is left out, with a warning, if its objects turn out to be written by code of their
         own: only their bytes tell, so what was read until then is read again.
         """
+        if columns is not None and not is_test(columns):
+            columns = texts_of(columns, "columns")
+        left_out: list[tuple[str, str]] = []
         while True:
             try:
-                return self._table(columns, given)
+                table = self._table(columns, given)
             except UnsupportedError as error:
-                column = written_by_code(error)
-                if column is None or given.get("filter_name") is not None or is_named(columns, column):
+                column = unsupported_alone(error)
+                is_asked_for = given.get("filter_name") is not None or is_named(columns, column or "")
+                if column is None or is_asked_for or len(left_out) == _N_LEFT_OUT:
                     raise
-                kinds = {branch.path: branch.type_name for branch in self.own_branches}
                 columns = [*(texts_of(columns, "columns") if columns is not None else ()), f"{NOT}{column}"]
-                kind = kinds.get(column, "an object")
-                warn_left_out([(column, kind)], self.location, "written by code of its own")
+                kinds = {branch.path: branch.type_name for branch in self.own_branches}
+                left_out.append((column, kinds.get(column, "an object")))
+            else:
+                warn_left_out(left_out, self.location, "written by code of its own")
+                return table
 
     def _table(self, columns: Columns, given: Mapping[str, Any]) -> pa.Table:
         options = Options.of(given, batch_size=None)

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from arrowroot._cost.plan import Plan, ScanStats
     from arrowroot._errors import UnsupportedError
 
-#: What an error says of the other columns.
-_OTHERS = f'; "{NOT}' + '{}" among the columns reads the others'
-
 
 class ArrowBatch(Protocol):
     """A batch of the engine or of pyarrow."""
@@ -162,14 +159,14 @@ def say_way_around(error: BaseException, source: Source) -> None:
     """Add to an error in one of several columns of a tree how to read the others."""
     column, names = getattr(error, "object", None), source.column_names
     if getattr(source, "is_of_paths", False) and len(names) > 1 and column in names:
-        error.args = (f"{error}{_OTHERS.format(column)}",)
+        error.args = (f'{error}; "{NOT}{column}" among the columns reads the others',)
+        error.is_of_one_column = True  # type: ignore[attr-defined]  # for unsupported_alone
 
 
-def written_by_code(error: UnsupportedError) -> str | None:
-    """Return the column whose objects are written by code of their own, if others are read beside it; None: no such."""
+def unsupported_alone(error: UnsupportedError) -> str | None:
+    """Return the column whose bytes turned out to be written otherwise than the file says, if there are others."""
     column: str | None = getattr(error, "object", None)
-    text = str(error)
-    return column if "written by code of its own" in text and text.endswith(_OTHERS.format(column)) else None
+    return column if getattr(error, "is_of_one_column", False) else None
 
 
 def batches_of(source: Source) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""Columns of lists that are members of the same objects, as lists of records."""
+"""Columns that are members of the same objects, as records or lists of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ TITLE = b"title"
 
 
 class Zipped(Around[Source]):
-    """A pass that delivers members of objects as one column of records, or of lists of them. No value is copied."""
+    """A pass that delivers members of objects as one column of records, or of lists of them.
+
+    Values are copied only where a file lacks a member that others have.
+    """
 
     def __init__(
         self, source: Source, columns: Sequence[Zip], notes: Mapping[str, Mapping[bytes, str]]
