@@ -13,7 +13,7 @@ from arrowroot._hints import line_of, near
 from arrowroot._render import N_QUOTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 #: What filters have instead of functions of ROOT and C++, beside those that differ in a prefix and in capitals alone.
 TO_CALL = {
@@ -52,19 +52,24 @@ TO_ASK = {
 }
 #: Names before a dot or two colons that are of no column.
 _MODULES = ("np", "numpy", "ak", "awkward", "math", "cmath", "pc", "std", "TMath", "ROOT", "ROOT.VecOps")
-#: What they have instead of words that stand where an operator does.
+#: What they have instead of words that stand where an operator does, whatever their case.
 TO_JOIN = {
-    "AND": "x > 1 && n > 2",
-    "OR": "x > 1 || n > 2",
-    "IN": "isin(n, 1, 2, 3)",
-    "xor XOR": "(x > 1) != (n > 2)",
-    "is+not IS+NOT": "!is_null(x)",
-    "is+None is+null IS+NULL": "is_null(x)",
-    "is IS": "n == 1",
-    "as AS": 'x > 1  # a name of your own: define={"y": "x > 1"}',
+    "and": "x > 1 && n > 2",
+    "or": "x > 1 || n > 2",
+    "in": "isin(n, 1, 2, 3)",
+    "xor": "(x > 1) != (n > 2)",
+    "is+not+none is+not+null is+not+nullptr is+not+na": "!is_null(x)",
+    "is+none is+null is+nullptr is+na": "is_null(x)",
+    "is+not+nan": "!isnan(x)",
+    "is+nan": "isnan(x)",
+    "is+not+in": "!isin(n, 1, 2, 3)",
+    "is+in": "isin(n, 1, 2, 3)",
+    "is+not": "x != 1",
+    "is": "n == 1",
+    "as": 'x > 1  # a name of your own: define={"y": "x > 1"}',
     "if": "n > 2 ? x > 1 : x > 3",
-    "between BETWEEN": "x >= 1 && x <= 2",
-    "like LIKE": 'contains(text, "a")',
+    "between": "x >= 1 && x <= 2",
+    "like": 'contains(text, "a")',
 }
 #: What they have instead of names that are no columns.
 TO_NAME = {
@@ -135,12 +140,14 @@ def for_name(name: str) -> str | None:
     return line_of(TO_NAME, name)
 
 
-def for_word(word: str, follows: str) -> str | None:
+def for_word(word: str, behind: Sequence[str]) -> str | None:
     """Return what to write in a filter instead of a word between operands; None if nobody knows what was meant.
 
-    follows: what stands behind it.
+    behind: what stands behind it, two words at most.
     """
-    return line_of(TO_JOIN, f"{word}+{follows}") or line_of(TO_JOIN, word)
+    words = [one.lower() for one in (word, *behind)]
+    of_several = ("+".join(words[:n]) for n in range(len(words), 0, -1))
+    return next(filter(None, (line_of(TO_JOIN, one) for one in of_several)), None)
 
 
 def for_sign(text: str, index: int) -> tuple[str, str] | None:

@@ -245,11 +245,14 @@ def for_type(name: object) -> str:
     )
 
 
-def for_column(text: str, known: Collection[str]) -> str:
-    """Return what to write instead of a text that names no column, but several or a pattern; else ""."""
+def for_column(text: str, known: Collection[str], origins: Collection[str]) -> str:
+    """Return what to write instead of a text that names no column, but several or a pattern; else "".
+
+    origins: the names that say where entries come from.
+    """
     if pattern := re.fullmatch(r"(?s)/(.+)/[a-z]*", text):
         return f": a regular expression is written re.compile({pattern[1]!r}), or filter_name={text!r}"
-    if text in ("sample", "file", "tree", "entry"):
+    if text in origins:
         return f": where entries come from is an option: write ar.scan(..., origin={text!r})"
     parts = [part for part in re.split(r"[\s,:;]+", text) if part]
     if len(parts) > 1 and all(part in known for part in parts):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from arrowroot._errors import InvalidRequestError
@@ -30,6 +32,8 @@ BATCH_SIZE = "64 MB"
 _SMALLEST_BARE_BYTES = parse_size("64 kB")
 MEMORY_BUDGET = "512 MB"
 NO_WHOLE_BRANCHES = "assemble and raw: not with a filter, computed columns, nor with friends"
+#: Whole numbers from here on are written with an exponent.
+_LARGE = 2**53
 _DEFAULTS = {
     "memory_budget": MEMORY_BUDGET,
     "n_threads": 0,
@@ -251,6 +255,19 @@ def definitions_of(given: object) -> dict[Any, Any]:
         meant = {text.strip(): expression.strip()}
         raise InvalidRequestError(f"define: expected {form}, got {shown(given)}: write define={meant!r}")
     return named(given, "define", form)
+
+
+def as_expression(given: object) -> str | None:
+    """Return a finite number as an expression has it; None for all else, which no expression has."""
+    if isinstance(given, bool) or not isinstance(given, Real):
+        return repr(given) if isinstance(given, bool) else None
+    try:
+        number = float(given)
+    except OverflowError:
+        return None
+    if not math.isfinite(number):
+        return None
+    return str(int(given)) if isinstance(given, Integral) and abs(number) < _LARGE else repr(number)
 
 
 def is_word(given: object, word: str) -> bool:

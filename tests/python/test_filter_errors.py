@@ -41,6 +41,13 @@ def test_what_is_wrong_is_said_with_its_place_before_anything_is_read(sample, tr
         ("x is None", "write is_null(x)"),
         ("x IS NULL", "write is_null(x)"),
         ("x is not None", "write !is_null(x)"),
+        ("x Is Not NULL", "write !is_null(x)"),
+        ("x is NULL", "write is_null(x)"),
+        ("x is not 1", "write x != 1"),
+        ("x IS NOT 1", "write x != 1"),
+        ("x is not nan", "write !isnan(x)"),
+        ("x is not in (1, 2)", "write !isin(n, 1, 2, 3)"),
+        ("x > 1 Or x < 0", "write x > 1 || n > 2"),
         ("x is 2", "write n == 1"),
         ("x == NULL", "no branch 'NULL': write is_null(x)"),
         ("x == kTRUE", "write n == true"),
@@ -66,6 +73,8 @@ def test_what_is_wrong_is_said_with_its_place_before_anything_is_read(sample, tr
         ("any(texts == mu)", "a text stands in quotes"),
         ("word == 'mu'", "no branch 'word'; there are"),
         ("mu == e", "no branch 'mu'"),
+        ("st == mu", "no branch 'mu'; there are"),
+        ("st.string == mu", "no branch 'mu'; there are"),
     ],
 )
 def test_what_is_written_elsewhere_is_answered_by_what_is_written_here(slips, text, said):
@@ -74,11 +83,30 @@ def test_what_is_written_elsewhere_is_answered_by_what_is_written_here(slips, te
     assert said in str(caught.value).partition("\n")[0]
 
 
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (2, "2"),
+        (np.float32(0.5), "0.5"),
+        (True, "True"),
+        (np.inf, "2*x"),
+        (1e300, "1e+300"),
+        (10**400, "2*x"),
+    ],
+)
+def test_numbers_are_answered_by_their_text(slips, given, line):
+    with pytest.raises(ar.InvalidRequestError) as caught:
+        slips.scan(define={"y": given})
+    assert str(caught.value).endswith(f"write {{'y': \"{line}\"}}")
+    slips.scan(define={"y": line})
+
+
 @pytest.fixture(scope="module")
 def slips(tmp_path_factory):
     path = tmp_path_factory.mktemp("slips") / "f.root"
     columns = {"x": [1, 2], "MET pt": [1.0, 2.0], "a/b": [1, 2], "s": ["mu", "e"]}
-    ar.write(f"{path}:T", columns | {"v": [[1], []], "texts": [["mu"], []]})
+    records = [{"string": 1}, {"string": 2}]
+    ar.write(f"{path}:T", columns | {"v": [[1], []], "texts": [["mu"], []], "st": pa.array(records)})
     return ar.open(path)["T"]
 
 

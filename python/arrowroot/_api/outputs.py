@@ -12,6 +12,7 @@ from arrowroot._expressions.functions import ENTRY_NAMES
 from arrowroot._expressions.scope import Expression
 from arrowroot._hints import for_column
 from arrowroot._select.columns import NOT, Lookup, name_filter, without_mark
+from arrowroot._select.origins import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -207,7 +208,7 @@ class _Named:
             }
             # Nor are globs, in which an operand is missing. A text in parentheses is one, and no pattern.
             is_glob = re.search(r"\.[*?]|[*?]$", text) and not re.search(r"[^\w.*?]", text)
-            if (known and not is_glob and not for_column(text, known)) or (
+            if (known and not is_glob and not for_column(text, known, NAMES)) or (
                 text.startswith("(") and text.endswith(")")
             ):
                 raise

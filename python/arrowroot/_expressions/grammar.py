@@ -140,10 +140,11 @@ class _Parser:
         before = self._tokens[self._next - 1] if self._next else token
         if before.kind == "name" and (longer := longer_column(self._text, before.place, self._is_column)):
             self._fail(*longer)
-        if token.kind == "name":
+        if token.kind == "name" and token.text not in WORDS:
             from arrowroot._filter_hints import for_word
 
-            line = for_word(token.text, self._tokens[self._next + 1].text)
+            behind = self._tokens[self._next + 1 : self._next + 3]
+            line = for_word(token.text, [one.text for one in behind])
             if line is not None:
                 self._fail(f"unexpected {token.text!r}: write {line}", token.place)
         found = f"the {self._noun} ends" if token.kind == "end" else f"there is {token.text!r}"

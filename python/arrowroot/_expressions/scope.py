@@ -25,7 +25,7 @@ from arrowroot._expressions.nodes import (
     walk,
 )
 from arrowroot._expressions.tokens import is_name, longer_column
-from arrowroot._options import definitions_of
+from arrowroot._options import as_expression, definitions_of
 from arrowroot._render import shown
 from arrowroot._select.columns import by_name
 from arrowroot._select.origins import ENTRY, NAMES, SAMPLE
@@ -275,12 +275,12 @@ class Expression:
         if not isinstance(node, Name):
             return False
         if node.name in scope.definitions:
-            kind = str(scope.type_of(scope.definitions[node.name]))
+            kind = scope.type_of(scope.definitions[node.name])
         elif scope.is_column(node.name) and (path := self._path_of(node.name, node)) is not None:
-            kind = str(scope.schema_of([path]).field(path).type)
+            kind = scope.schema_of([path]).field(path).type
         else:
             return node.name in scope.origins and node.name != ENTRY
-        return "string" in kind
+        return holds_texts(kind)
 
     def _path_of(self, text: str, name: Name) -> str | None:
         """Return the column of that path or name; None if there is none, or if it only holds others."""
@@ -381,7 +381,7 @@ class Scope:
             if not isinstance(name, str) or not name.isidentifier() or not is_name(name):
                 raise InvalidRequestError(f"define: expected a name as of a variable, got {shown(name)}")
             if not isinstance(text, str):
-                example = f'"{text}"' if isinstance(text, int | float) else '"2*x"'
+                example = f'"{as_expression(text) or "2*x"}"'
                 raise InvalidRequestError(
                     f"define: {name}: expected an expression in text, got {shown(text)}"
                     f": write {{{name!r}: {example}}}"
@@ -496,6 +496,18 @@ def delivered_as(
         if problem.row is None:
             raise expression.error(problem.message, expression.node) from None
         raise expression.error_in(rows.entry_of(problem.row), problem.message, expression.node) from None
+
+
+def holds_texts(kind: pa.DataType) -> bool:
+    """Return whether values of a type are texts, or lists of texts."""
+    import pyarrow as pa
+
+    from arrowroot._expressions.lists import Problem, of_arrow
+
+    try:
+        return of_arrow(pa.nulls(0, kind)).kind == "text"
+    except Problem:
+        return False
 
 
 def _is_condition(node: Node) -> bool:

@@ -24,10 +24,10 @@ _TOKEN = re.compile(
     | (?P<operator>\*\*|<<|>>|&&|\|\||==|!=|<=|>=|[-+*/%<>!&|()\[\],.=^?:~@])""",
     re.VERBOSE | re.DOTALL,
 )
-#: Characters that may be of one name: those of no operator, but the dot. Names are looked for among so many.
-_RUN = re.compile(r"""[^\s"'`&|=!<>()\[\],+\-*/%^?]{1,1000}""")
 #: Longer names of columns are not looked for.
 _LONGEST = 1000
+#: Characters that may be of one name: those of no operator, but the dot.
+_RUN = re.compile(r"""[^\s"'`&|=!<>()\[\],+\-*/%^?]{1,""" + f"{_LONGEST}}}")
 #: A dot and, after a space, the member that it is of.
 _MEMBER = re.compile(r"\.\s+[^\W\d`]|\.\s*`")
 

@@ -553,8 +553,9 @@ class _Index:
         what = "no branch matches" if re.search(_GLOB, text) else "no branch"
         what = f"{self.where}: {what} {text!r}"
         from arrowroot._hints import for_column
+        from arrowroot._select.origins import NAMES
 
-        hint = for_column(text, set(names))
+        hint = for_column(text, set(names), NAMES)
         if hint:
             return NoSuchColumnError(what + hint, text, [])
         return NoSuchColumnError(what, text, nearest_columns(text, names), known=_columns(self.branches))
