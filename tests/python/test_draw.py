@@ -145,8 +145,29 @@ def test_each_text_has_a_bin(tmp_path, arrowroot_command):
     profile = arrowroot_command("draw", path, "x:s", "--profile").stdout.splitlines()
     assert [line.split()[:2] for line in profile[1:]] == [["mu", "4.5"], ['""', "4"], ["e", "5"]]
     assert "mu" in arrowroot_command("draw", path, "s:x").stdout
-    for options, message in ((["--bins", "3"], "leave --bins out"), (["--range", "0:1"], "x is a text")):
-        assert message in arrowroot_command("draw", path, "s", *options, check=False).stderr
+    for options, message in (
+        (["--bins", "3"], "leave --bins out"),
+        (["--range", "0:1"], "leave --range out"),
+    ):
+        said = arrowroot_command("draw", path, "s", *options, check=False).stderr
+        assert f"draw: s is a text, of which each has a bin: {message}" in said
+
+
+def test_texts_that_are_empty_or_not_utf_8_have_bins(tmp_path, arrowroot_command):
+    path = f"{tmp_path}/a.root:t"
+    columns = {
+        "none": pa.array(["", ""]),
+        "bad": pa.array([b"a\xff", b"b"], pa.binary()),
+        "zero": pa.array(["a\0", "a"]),
+    }
+    ar.write(path, pa.table(columns), layout="rntuple")
+    for name, bins in (
+        ("none", [['""', "2"]]),
+        ("zero", [["a\\x00", "1"], ["a", "1"]]),
+        ("bad", [["a\ufffd", "1"], ["b", "1"]]),
+    ):
+        lines = arrowroot_command("draw", path, name).stdout.splitlines()
+        assert [line.split()[:2] for line in lines[1:]] == bins, lines
 
 
 def test_too_many_texts_are_told(tmp_path, arrowroot_command):

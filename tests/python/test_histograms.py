@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tracemalloc
 
 import awkward as ak
 import boost_histogram
@@ -12,6 +13,7 @@ import pytest
 
 import arrowroot as ar
 from arrowroot._expressions import numbers, orders
+from arrowroot._histograms import filling
 
 
 @pytest.fixture
@@ -265,6 +267,66 @@ def test_texts_are_filled_as_hist_fills_them(words, axis, weight, options):
         assert found.project(*range(found.ndim)) == expected, name
 
 
+def test_many_texts_are_filled_at_once(tmp_path, monkeypatch):
+    calls = []
+    fill = filling._fill
+    monkeypatch.setattr(filling, "_fill", lambda *given: (calls.append(1), fill(*given)))
+    path = f"{tmp_path}/many.root"
+    names = [f"t{i % 900}" for i in range(2000)]
+    ar.write(f"{path}:t", pa.table({"s": names, "r": names[::-1]}), layout="rntuple")
+    growing = hist.axis.StrCategory(["t5"], growth=True, name="mine", label="L")
+    some = hist.axis.StrCategory(["t3", "t1"])
+    wanted = {"one": ar.Hist(growing, x="s"), "two": ar.Hist(growing, some, x="s", y="r")}
+    made = ar.open(path)["t"].scan().hist(wanted)
+    assert len(calls) == 2
+    expected = hist.Hist(growing).fill(names)
+    assert made["one"] == expected
+    assert (made["one"].axes[0].name, made["one"].axes[0].label) == ("mine", "L")
+    assert list(made["one"].axes[0]) == list(dict.fromkeys(["t5", *names]))
+    assert made["two"] == hist.Hist(growing, some).fill(names, names[::-1])
+
+
+def test_texts_of_a_condition_that_fails_have_no_bins(words):
+    axis = hist.axis.StrCategory([], growth=True)
+    made = words.scan(batch_entries=2).hist({"h": ar.Hist(axis, x="s", where="x > 3")})["h"]
+    assert list(made.axes[0]) == ["a b", "e" * 40]
+
+
+def test_zeros_at_the_end_of_texts_and_what_is_not_utf_8_are_kept(tmp_path):
+    path = f"{tmp_path}/zeros.root"
+    table = pa.table({"s": ["a\0", "a", "a\0"], "b": pa.array([b"\xff", b"\xfe", b"b"], pa.binary())})
+    ar.write(f"{path}:t", table, layout="rntuple")
+    axis = hist.axis.StrCategory([], growth=True)
+    made = ar.open(path)["t"].scan().hist({"s": ar.Hist(axis, x="s"), "b": ar.Hist(axis, x="b")})
+    assert dict(zip(made["s"].axes[0], made["s"].values(), strict=True)) == {"a\0": 2, "a": 1}
+    assert dict(zip(made["b"].axes[0], made["b"].values(), strict=True)) == {"\ufffd": 2, "b": 1}
+
+
+def test_an_item_has_no_copy_of_its_text(tmp_path):
+    path = f"{tmp_path}/long.root"
+    ar.write(f"{path}:t", pa.table({"s": [f"{i % 2}" * 20_000 for i in range(600)]}), layout="rntuple")
+    scan = ar.open(path)["t"].scan()
+    tracemalloc.start()
+    scan.hist({"h": ar.Hist(hist.axis.StrCategory([], growth=True), x="s")})
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10e6
+
+
+def test_bins_of_texts_are_bounded(tmp_path):
+    path = f"{tmp_path}/many.root"
+    ar.write(f"{path}:t", pa.table({"s": [str(i) for i in range(11_000)]}), layout="rntuple")
+    axis = hist.axis.StrCategory([], growth=True)
+    with pytest.raises(
+        ar.InvalidRequestError, match=r"hist: h: .*11,000 times 11,000 bins are more than 100"
+    ):
+        ar.open(path)["t"].scan().hist({"h": ar.Hist(axis, axis, x="s", y="s")})
+    batch = pa.record_batch({"(s)": pa.array(range(1_000_001)).cast(pa.string())})
+    started = filling.Filling({"h": ar.Hist(axis, x="s")}, None, None)
+    with pytest.raises(ar.InvalidRequestError, match="h: more than 1,000,000 different texts: choose"):
+        started.fill([batch], batch.schema, lambda _: ("f.root:t", None))
+
+
 def test_texts_have_means_samples_and_variations(files, words):
     axis = hist.axis.StrCategory([], growth=True)
     mean = words.scan().hist({"h": ar.Hist(axis, x="s", mean="x")})["h"]
@@ -347,6 +409,10 @@ def test_one_pass_has_the_filter_and_the_entries_of_the_scan(files):
             "'nominal' is what is not varied",
         ),
         (lambda _: ar.Hist((2, 0, 1), x="x", weight=0.5), 'write weight="0.5"'),
+        (lambda _: ar.Hist((2, 0, 1), x="x", weight=np.float64(0.5)), 'write weight="0.5"'),
+        (lambda _: ar.Hist((2, 0, 1), x="x", weight=np.int8(-2)), 'write weight="-2"'),
+        (lambda _: ar.Hist((2, 0, 1), x="x", weight=float("nan")), 'write weight="2\\*x"'),
+        (lambda _: ar.Hist((2, 0, 1), x="x", weight=10**400), 'write weight="2\\*x"'),
         (lambda scan: scan.hist({"h": ar.Hist((2, 0, 1), x="'a'")}), "h: x is a text, and histograms"),
         (
             lambda scan: scan.hist({"h": ar.Hist((2, 0, 1), x="x")}, cuts={"c": "'a'"}),

@@ -10,6 +10,8 @@ import numpy as np
 
 from arrowroot._errors import InvalidRequestError
 from arrowroot._expressions.lists import Items, Problem, aligned, chosen_entries, of_arrow, truth
+from arrowroot._expressions.scope import holds_texts
+from arrowroot._histograms.texts import OfTexts, encoded
 from arrowroot._histograms.wanted import N_SUMS, Hist, is_condition
 from arrowroot._options import named
 from arrowroot._render import shown
@@ -83,6 +85,13 @@ class Filling:
                 self.made[name] = one.made(samples)
             except InvalidRequestError as error:
                 raise InvalidRequestError(f"hist: {name}: {error}") from None
+        #: Those with axes of texts, whose own are filled in the end.
+        self._of_texts: dict[str, OfTexts] = {}
+        for name, one in wanted.items():
+            if one.of_texts:
+                n_front = len(self.made[name].axes) - len(one.axes) - one.is_profile
+                at = {of: n_front + number for number, of in enumerate(one.coordinates) if of in one.of_texts}
+                self._of_texts[name] = OfTexts(self.made[name], at)
         self.made.cuts = [Cut("all", 0), *(Cut(name, 0) for name in cuts)]
 
     @property
@@ -135,7 +144,7 @@ class Filling:
             # One after another, so that no more than one has its arrays in memory.
             for (expressions, cut), fills in self._fills.items():
                 parts = {name: _value(text, batch, values) for name, text in expressions}
-                texts = {name: _encoded(parts, name) for name, one in parts.items() if one.kind == "text"}
+                texts = {name: encoded(parts, name) for name, one in parts.items() if one.kind == "text"}
                 try:
                     found = _arrays(parts, batch.num_rows, None if cut is None else passed[cut], samples)
                 except Problem as problem:
@@ -150,8 +159,17 @@ class Filling:
                         given: dict[str, npt.NDArray[Any]] = dict(zip(names, arrays, strict=True))
                         for coordinate, axis in self._of_whole_numbers[name].items():
                             given[coordinate] = _whole(given[coordinate], axis)
-                        for of_texts in _by_texts(given, texts):
-                            _fill(self.made[name], [*sample, *variation], of_texts)
+                        filled = self.made[name]
+                        if (of_texts := self._of_texts.get(name)) is not None:
+                            try:
+                                of_texts.by_numbers(given, texts)
+                            except InvalidRequestError as error:
+                                raise InvalidRequestError(
+                                    f"{place_of(None)[0]}: hist: {name}: {error}"
+                                ) from None
+                            filled = of_texts.filled
+                        _fill(filled, [*sample, *variation], given)
+        self.made.update({name: one.finished() for name, one in self._of_texts.items()})
         self.made.update({name: wanted.finished(self.made[name]) for name, wanted in self._wanted.items()})
         return self.made
 
@@ -222,10 +240,7 @@ def no_text(kind: pa.DataType, name: str) -> Items:
 
 def is_text(kind: pa.DataType) -> bool:
     """Return whether values of a type are texts, or lists of texts, with which axes of texts are filled."""
-    try:
-        return _text(kind, "it").kind == "text"
-    except Problem:
-        return False
+    return holds_texts(kind)
 
 
 def _text(kind: pa.DataType, name: str) -> Items:
@@ -236,40 +251,6 @@ def _text(kind: pa.DataType, name: str) -> Items:
     if found.kind != "text":
         raise Problem(f"{name} is no text, and its axis is of texts: write (n, low, high) for one of numbers")
     return found
-
-
-def _encoded(parts: dict[str, Items], name: str) -> list[str]:
-    """Have numbers in the place of texts, those of the texts that are returned. ``parts``: values by their names."""
-    of = parts[name]
-    encoded = of.data.dictionary_encode()
-    parts[name] = of._replace(data=encoded.indices.to_numpy().astype(np.int64))
-    texts: pa.Array = encoded.dictionary
-    return [one if isinstance(one, str) else one.decode(errors="replace") for one in texts.to_pylist()]
-
-
-def _by_texts(
-    given: dict[str, npt.NDArray[Any]], texts: Mapping[str, Sequence[str]]
-) -> Iterator[dict[str, Any]]:
-    """Yield what to fill with one text each, in the place of its number.
-
-    An array of texts has for each the place of the longest one, so each text has an array of its own. texts: by the
-    coordinates that have numbers of them.
-    """
-    name = next(iter(texts), None)
-    if name is None:
-        yield given
-        return
-    codes = given[name].astype(np.int64)
-    order = np.argsort(codes, kind="stable")
-    of_codes = codes[order]
-    starts = np.flatnonzero(np.diff(of_codes, prepend=-1))
-    rest = {one: several for one, several in texts.items() if one != name}
-    ends = np.append(starts[1:], len(codes))[: len(starts)]
-    for start, end in zip(starts, ends, strict=True):
-        some = {one: array[order[start:end]] for one, array in given.items()}
-        for of_one in _by_texts(some, rest):
-            n_items = len(next(iter(of_one.values())))
-            yield {**of_one, name: np.full(n_items, texts[name][of_codes[start]])}
 
 
 class _Samples(NamedTuple):

@@ -10,7 +10,7 @@ from arrowroot._arguments import takes
 from arrowroot._errors import FilterError, InvalidRequestError, missing_library
 from arrowroot._expressions.tokens import Cutter
 from arrowroot._objects.profile import fill_means
-from arrowroot._options import named
+from arrowroot._options import as_expression, named
 from arrowroot._render import shown
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Hist:
         or ``boost_histogram``.
     x, y, z: expressions, as among the columns of :meth:`Tree.scan`. Of lists every item is filled; a value of the entry
         meets each. What is null is not filled. That of a ``StrCategory`` is a text, any other a number.
+        One that grows gets 1,000,000 texts at most, its histogram 100,000,000 bins.
     mean: an expression, whose mean in each bin is wanted: a profile, with the storage ``Mean`` or ``WeightedMean``. A
         ``TProfile``, when it is written, has ROOT's errors; ``variances()`` divide by n - 1 where ROOT divides by n.
     weight: an expression; errors are the roots of sums of squares then.
@@ -59,7 +60,7 @@ class Hist:
         given: dict[str, object] = {"x": x, "y": y, "z": z, "mean": mean, "weight": weight, "where": where}
         for name, one in [*given.items(), ("cut", cut)]:
             if not isinstance(one, str | None):
-                example = repr(one) if isinstance(one, int | float) else "2*x"
+                example = as_expression(one) or "2*x"
                 line = 'cut="two", one of cuts=' if name == "cut" else f'{name}="{example}"'
                 raise InvalidRequestError(
                     f"Hist: {name}: expected an expression in text, got {shown(one)}: write {line}"

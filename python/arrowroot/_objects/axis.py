@@ -116,13 +116,13 @@ class Axis:
         found = self.record.get("fLabels")
         if not isinstance(found, Record):
             return None
-        labels = [""] * self.n_bins
+        labels: dict[int, str] = {}
         for label in found:
             # The number of the bin, counted from 1, is the label's identifier.
             index = label["fUniqueID"] - 1 if isinstance(label, Text) else -1
             if 0 <= index < self.n_bins:
                 labels[index] = label.value
-        return labels if any(labels) else None
+        return [labels.get(index, "") for index in range(self.n_bins)] if labels else None
 
     @property
     def categories(self) -> list[str] | None:

@@ -61,7 +61,7 @@ def _bin_texts(axis: Axis) -> list[str]:
     labels, edges = axis.labels, axis.edges().tolist()
     ranges = [f"[{low:.5g}, {high:.5g})" for low, high in itertools.pairwise(edges)]
     named = labels or [""] * axis.n_bins
-    if named.count("") == 1 and len(named) > 1:
+    if labels and labels.count("") == 1:
         named = [name or '""' for name in named]  # of labels one may be an empty text
     return [clip(printable(name or text), _MAX_LABEL) for name, text in zip(named, ranges, strict=False)]
 

@@ -13,6 +13,7 @@ import arrowroot
 from arrowroot import InvalidRequestError, NoSuchColumnError, split_url
 from arrowroot import _terminal as terminal
 from arrowroot._histograms.filling import is_text, refusal
+from arrowroot._histograms.texts import decoded
 from arrowroot._histograms.wanted import axis_of_texts, coordinates, is_condition
 from arrowroot._render import printable
 from arrowroot._storage.filesets import fileset
@@ -226,6 +227,13 @@ def _axes(options: argparse.Namespace, expressions: Sequence[str]) -> list[Any]:
         *options.range,
         *[None] * (len(expressions) - len(options.range)),
     ]
+    of_range = [text for text, one in zip(expressions, given, strict=True) if one is not None]
+    if of_range:
+        of_texts = _of_texts(_scan(options, [f"({text})" for text in dict.fromkeys(of_range)]), options.url)
+        if of_texts:
+            raise InvalidRequestError(
+                f"draw: {of_texts[0][1:-1]} is a text, of which each has a bin: leave --range out"
+            )
     # Axes may be of one expression, which is one column.
     left = [*dict.fromkeys(text for text, one in zip(expressions, given, strict=True) if one is None)]
     of_left = _ends(_scan(options, [f"({text})" for text in left]), options.url) if left else []
@@ -260,6 +268,17 @@ class _Ends(NamedTuple):
     texts: tuple[str, ...] = ()
 
 
+def _of_texts(scan: arrowroot.Scan, url: str) -> list[str]:
+    """Return the columns of texts. Raises: InvalidRequestError for neither numbers nor texts. ``url``: the files."""
+    found = []
+    for field in scan.schema:
+        if is_text(field.type):
+            found.append(field.name)
+        elif (why := refusal(field.type, field.name[1:-1])) is not None:
+            raise InvalidRequestError(f"{url}: draw: {why}")
+    return found
+
+
 def _ends(scan: arrowroot.Scan, url: str) -> list[_Ends]:
     """Return the ends of the finite values of each column.
 
@@ -270,12 +289,7 @@ def _ends(scan: arrowroot.Scan, url: str) -> list[_Ends]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts: dict[str, dict[str, None]] = {}
-    for field in scan.schema:
-        if is_text(field.type):
-            texts[field.name] = {}
-        elif (why := refusal(field.type, field.name[1:-1])) is not None:
-            raise InvalidRequestError(f"{url}: draw: {why}")
+    texts: dict[str, dict[str, None]] = {name: {} for name in _of_texts(scan, url)}
     found: dict[str, tuple[float, float]] = {}
     integers: set[str] = set()
     for batch in scan:
@@ -283,7 +297,7 @@ def _ends(scan: arrowroot.Scan, url: str) -> list[_Ends]:
             while pa.types.is_nested(column.type):
                 column = column.flatten()  # noqa: PLW2901 - the items of a list, in lists too
             if name in texts:
-                texts[name].update(dict.fromkeys(column.drop_null().unique().to_pylist()))
+                texts[name].update(dict.fromkeys(decoded(column.drop_null().unique())))
                 if len(texts[name]) > _MAX_TEXTS:
                     raise InvalidRequestError(
                         f"draw: {name[1:-1]}: more than {_MAX_TEXTS} different texts: choose some, "
