@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,56 @@ def test_numbers_of_numpy_do_not_say_that_none_is_missing(tmp_path, options):
     read = written(str(tmp_path / "t.root"), "std::optional<long>", parts, **options)
     assert read.schema.field("x").nullable
     assert read["x"].to_pylist() == [1, None]
+
+
+#: The schema, types, two entries as they are given, and as they are read.
+RECORDS: dict[str, tuple[dict[str, Any], dict[str, str], list[dict[str, Any]], list[dict[str, Any]]]] = {
+    "another column": (
+        {"a_x": "int64", "b": "int32"}, {"b": "std::optional<std::int32_t>"},
+        [{"a_x": 1, "b": 1}, {"a_x": 2, "b": None}], [{"a": {"x": 1}, "b": 1}, {"a": {"x": 2}, "b": None}],
+    ),
+    "a member": (
+        {"a_x": "int64", "a_y": pa.field("", pa.int32(), nullable=False)}, {"a.x": "std::optional<long>"},
+        [{"a_x": 1, "a_y": 1}, {"a_x": None, "a_y": 2}], [{"a": {"x": 1, "y": 1}}, {"a": {"x": None, "y": 2}}],
+    ),
+    "a member of records": (
+        {"a_x": pa.list_(pa.field("item", pa.int64(), nullable=False)), "b": "int32"}, {"a.x": "std::optional<long>"},
+        [{"a_x": [1], "b": 1}, {"a_x": [None, 2], "b": 2}],
+        [{"a": [{"x": 1}], "b": 1}, {"a": [{"x": None}, {"x": 2}], "b": 2}],
+    ),
+    "the record": (
+        {"a_x": "int64", "b": "int32"}, {"a": "std::optional<A>"},
+        [{"a_x": 1, "b": 1}, {"a": None, "b": 2}], [{"a": {"x": 1}, "b": 1}, {"a": None, "b": 2}],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_types_by_name_say_nothing_of_what_is_missing_where_columns_become_records(tmp_path, name):
+    schema, types, given, expected = RECORDS[name]
+    layout = ar.Layout("rntuple", types=types, records={"a_*": "a"})
+    with (
+        warnings.catch_warnings(action="ignore", category=ar.FewReadersWarning),
+        ar.create(tmp_path / "t.root") as file,
+        file.tree("t", schema, layout=layout) as table,
+    ):
+        for entry in given:
+            kind = ("a", pa.struct([("x", pa.int64())])) if "a" in entry else None
+            table.append(pa.Table.from_pylist([entry], kind and pa.schema([kind, ("b", pa.int32())])))
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["t"].to_arrow().to_pylist() == expected
+
+
+@pytest.mark.parametrize("name", ["a_x", "b"])
+def test_what_a_field_among_types_by_name_excludes_stays_an_error(tmp_path, name):
+    schema = {"a_x": "int64", "b": "int64", name: pa.field(name, pa.int64(), nullable=False)}
+    layout = ar.Layout(
+        "rntuple", types={"a.x": "std::optional<long>", "b": "std::optional<long>"}, records={"a_*": "a"}
+    )
+    with ar.create(tmp_path / "t.root") as file, file.tree("t", schema, layout=layout) as table:
+        table.append({"a_x": [1], "b": [1]})
+        with pytest.raises(ar.InvalidRequestError, match="entry 1 is null, and nulls are not stored"):
+            table.append(pa.table({"a_x": [1], "b": [1], name: pa.array([None], pa.int64())}))
 
 
 @pytest.mark.parametrize("is_schema", [False, True])

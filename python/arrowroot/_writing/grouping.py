@@ -15,7 +15,7 @@ import pyarrow as pa
 from arrowroot._errors import InvalidRequestError
 from arrowroot._layout.columns import NAMED, OWN, Matcher, is_counted
 from arrowroot._writing.counters import recorded_counters
-from arrowroot._writing.schema import checked_schema
+from arrowroot._writing.typed import GivenSchema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,6 +50,11 @@ class Grouping:
     def schema(self, schema: pa.Schema) -> pa.Schema:
         """Return the schema of the columns with records, each in the place of its first member."""
         return pa.schema([field for field, _, _ in self._fields(schema)], metadata=schema.metadata)
+
+    def unsaid(self, schema: pa.Schema) -> pa.Schema:
+        """Return the same of a schema that is nullable where nobody has said it, as nobody has of the records."""
+        fields = [field if group is None else _nullable(field) for field, group, _ in self._fields(schema)]
+        return pa.schema(fields)
 
     def part(self, part: Part, entry: int) -> Part:
         """Return data with records instead of the columns; as they are, if they have the records. ``entry``: the first.
@@ -146,10 +151,13 @@ class LearntGrouping:
         """The columns that are there no more."""
         return set() if self._found is None else self._found.columns
 
-    def schema(self, schema: pa.Schema) -> pa.Schema:
-        """Return the schema of the columns with records, of that which a user gives for the table."""
-        self._found = grouping_of(self._rules, checked_schema(schema, self._where), None, self._where)
-        return schema if self._found is None else self._found.schema(schema)
+    def given(self, given: GivenSchema) -> GivenSchema:
+        """Return the schema that a user gives for the table with records instead of columns."""
+        self._found = found = grouping_of(self._rules, given.schema, None, self._where)
+        if found is None:
+            return given
+        unsaid = None if given.unsaid is None else found.unsaid(given.unsaid)
+        return GivenSchema(found.schema(given.schema), unsaid)
 
     def part(self, part: Part, n_entries: int, *, is_known: bool) -> Part:
         """Return data with records instead of columns.
@@ -267,6 +275,13 @@ def _lengths(array: pa.Array) -> np.ndarray | None:
 def _member(schema: pa.Schema, name: str, member: str, *, is_list: bool) -> pa.Field:
     field = schema.field(name)
     return (field.type.value_field if is_list else field).with_name(member).remove_metadata()
+
+
+def _nullable(record: pa.Field) -> pa.Field:
+    """Return a record, or a list of them, that may be missing."""
+    if pa.types.is_list(record.type):
+        record = record.with_type(pa.list_(record.type.value_field.with_nullable(True)))
+    return record.with_nullable(True)
 
 
 def _grouped(batch: pa.RecordBatch, kind: pa.DataType, group: _Group) -> pa.Array:

@@ -11,8 +11,8 @@ from arrowroot._layout.types import without_types
 from arrowroot._writing.conformer import Conformer
 from arrowroot._writing.counters import Known, without_counters
 from arrowroot._writing.incoming import N_AT_ONCE
-from arrowroot._writing.schema import check_names, checked_schema, inferred, is_open, schema_of, united
-from arrowroot._writing.typed import nullable_where_said, unsaid
+from arrowroot._writing.schema import check_names, checked_schema, inferred, is_open, united
+from arrowroot._writing.typed import nullable_where_said
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
     from arrowroot._writing.data import Part
-    from arrowroot._writing.schema import SchemaLike
+    from arrowroot._writing.typed import GivenSchema
 
 #: Entries wait for others that say the types of all columns until they take so many bytes.
 _MAX_WAITING_BYTES = 64_000_000
@@ -66,13 +66,13 @@ class Learning:
 
     def __init__(
         self,
-        schema: SchemaLike | None,
+        given: GivenSchema | None,
         where: str,
         typed: Callable[[pa.Schema], pa.Schema],
         *,
         some_suffice: bool = False,
     ) -> None:
-        """``schema``: as the user says it, if at all; ``where``: file and path of the table, for messages.
+        """``given``: the schema that the user gives, if any; ``where``: file and path of the table, for messages.
 
         typed: makes nullable what the C++ types of columns let be missing. some_suffice: batches need not have all
         columns.
@@ -80,11 +80,11 @@ class Learning:
         self._where = where
         self._typed = typed
         self._some_suffice = some_suffice
-        self._is_inferred = schema is None
+        self._is_inferred = given is None
         #: Makes batches those of the table; None until all columns have a type.
         self.conformer: Conformer | None = None
-        if schema is not None:
-            self.conformer = self._conformer_of(self._as_given(schema))
+        if given is not None:
+            self.conformer = self._conformer_of(self._as_given(given))
         # The columns as they are known so far, of which some have no type.
         self._open: pa.Schema | None = None
         self.held: list[WaitingEntries] = []
@@ -94,14 +94,13 @@ class Learning:
         #: The schema that comes back, where somebody says another than that of the table.
         self.recorded: pa.Schema | None = None
 
-    def _as_given(self, schema: SchemaLike) -> pa.Schema:
-        """Return the schema that a user has given; one of types by name says nothing of what may be missing."""
-        given = checked_schema(schema_of(schema), self._where)
-        if isinstance(schema, pa.Schema):
-            return given
-        names, typed = unsaid(schema), self._typed(given)
-        fields = [one if field.name in names else field for field, one in zip(given, typed, strict=True)]
-        return pa.schema(fields, metadata=given.metadata)
+    def _as_given(self, given: GivenSchema) -> pa.Schema:
+        """Return the schema that a user has given, nullable as its C++ types say where nothing else is said."""
+        schema, unsaid = given
+        if unsaid is None:
+            return schema
+        typed = self._typed(schema)
+        return schema if typed is schema else nullable_where_said(schema, typed, unsaid)
 
     def _told(self, part: Part, sample: pa.Table) -> pa.Schema:
         """Return the schema that entries say, and the C++ types of their columns."""

@@ -28,8 +28,8 @@ from arrowroot._writing.late import FIXED, VARY
 from arrowroot._writing.learning import Learning, WaitingEntries, is_large
 from arrowroot._writing.naming import naming, reraising
 from arrowroot._writing.options import CheckedOptions
-from arrowroot._writing.schema import schema_of
 from arrowroot._writing.texts import checked_text, fault_of_name
+from arrowroot._writing.typed import given_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -88,10 +88,11 @@ class TableWriter:
         if self._layout.format == "rntuple":
             self._check_name(place[1], "RNTuple")
         self._grouping = LearntGrouping(self._layout.records, where)
-        if schema is not None and self._layout.records:
-            schema = self._grouping.schema(schema_of(schema))
+        given = None if schema is None else given_schema(schema, where)
+        if given is not None and self._layout.records:
+            given = self._grouping.given(given)
         self._attributes: dict[str, AttributeWriter] = {}
-        self._learning = Learning(schema, where, self._columns.typed, some_suffice=rule == VARY)
+        self._learning = Learning(given, where, self._columns.typed, some_suffice=rule == VARY)
         self._native: _native.TableWriter | None = None
         self._n_entries = 0
         self._shares_counters = False

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
 from arrowroot import _native
 from arrowroot._arrow.kinds import all_fields_of, nullable_in_either, with_fields
+from arrowroot._writing.schema import checked_schema, schema_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Sequence
+
+    from arrowroot._writing.schema import SchemaLike
 
 
 def nullable_as_typed(schema: pa.Schema, types: Sequence[Sequence[tuple[str, str]]]) -> pa.Schema:
@@ -39,6 +41,25 @@ def _where_said(field: pa.Field, typed: pa.Field, said: pa.Field) -> pa.Field:
     return field.with_type(kind).with_nullable(field.nullable or (typed.nullable and said.nullable))
 
 
-def unsaid(schema: Mapping[str, Any]) -> set[str]:
-    """Return the columns of a schema of types by name: nobody has said whether values may be missing."""
-    return {name for name, kind in schema.items() if not isinstance(kind, pa.Field)}
+class GivenSchema(NamedTuple):
+    """The schema that a user has given for a table."""
+
+    schema: pa.Schema
+    #: The same one, nullable also where nobody has said whether values may be missing; None if all of it is said.
+    unsaid: pa.Schema | None
+
+
+def given_schema(given: SchemaLike, where: str) -> GivenSchema:
+    """Return the schema that a user has given, checked; types by name say nothing of what may be missing."""
+    schema = checked_schema(schema_of(given), where)
+    if isinstance(given, pa.Schema):
+        return GivenSchema(schema, None)
+    kinds = zip(schema, given.values(), strict=True)
+    unsaid = [field if isinstance(kind, pa.Field) else _unsaid(field) for field, kind in kinds]
+    return GivenSchema(schema, pa.schema(unsaid))
+
+
+def _unsaid(field: pa.Field) -> pa.Field:
+    """Return a field that is nullable, and all in it."""
+    kind = with_fields(field.type, [_unsaid(inner) for inner in all_fields_of(field.type)])
+    return field.with_type(kind).with_nullable(True)
