@@ -187,6 +187,20 @@ def test_a_type_that_cannot_say_it_takes_no_missing_values(tmp_path):
     assert read["x"].to_pylist() == [[1, 2]]
 
 
+def test_others_than_what_cannot_say_it_take_missing_values(tmp_path):
+    pair = pa.struct([pa.field("l", pa.list_(pa.int32(), 2), nullable=False), ("a", pa.int32())])
+    types = {"x.l": "std::optional<std::vector<int>>", "x.a": "std::optional<int>"}
+    rows = [{"l": [1, 2], "a": 1}, {"l": [3, 4], "a": None}]
+    with ar.create(tmp_path / "t.root") as file, file.tree("t", layout="rntuple", types=types) as table:
+        for row in rows:
+            table.append(pa.table({"x": pa.array([row], pair)}))
+        for row in ({"l": None, "a": 1}, None):
+            with pytest.raises(ar.InvalidRequestError, match="entry 2 is null, and nulls are not stored"):
+                table.append(pa.table({"x": pa.array([row], pa.struct([("l", pair[0].type), pair[1]]))}))
+    with ar.open(tmp_path / "t.root") as file:
+        assert file["t"].to_arrow()["x"].to_pylist() == rows
+
+
 @pytest.mark.parametrize("path", ["x._1", "x.value"])
 def test_a_map_whose_type_says_all_of_it_has_no_parts_of_other_types(tmp_path, path):
     table = pa.table({"x": pa.array([[("k", 1.5)]], pa.map_(pa.string(), pa.float64()))})

@@ -5,8 +5,9 @@ use std::iter::repeat;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields};
+use arrowroot_arrow::stored;
+use arrowroot_format::column::DataType as StoredType;
 
-use super::check_types;
 use super::fields::joined;
 use crate::field_type::{FieldType, Kind};
 
@@ -19,9 +20,7 @@ pub fn nullable_as_typed(field: &Field, types: &[(String, String)]) -> Field {
     if parsed.is_empty() {
         return field.clone();
     }
-    let found = Typed(&parsed).field(field, parsed.get(""), "");
-    // Lists of one length that are stored as any have it of their type alone, where none may be missing.
-    if check_types(&found, types.to_vec()).is_ok() { found } else { field.clone() }
+    Typed(&parsed).field(field, parsed.get(""), "")
 }
 
 /// The types that were asked for, by path.
@@ -38,10 +37,40 @@ impl Typed<'_> {
             }
             _ => (is_nullable, wanted),
         };
+        let may_be_missing = is_nullable || (may_be_missing && !self.has_length_of_type(field, wanted, path));
         // A union that is none of its members is a missing value already.
         let is_union = matches!(field.data_type(), DataType::Union(..));
         let data_type = self.data_type(field.data_type(), wanted, path);
         field.clone().with_data_type(data_type).with_nullable(if is_union { is_nullable } else { may_be_missing })
+    }
+
+    /// True for a field with lists of one length that are stored as any: they have it of their type alone, so that none may be missing.
+    fn has_length_of_type(&self, field: &Field, wanted: Option<&FieldType>, path: &str) -> bool {
+        // What is not stored is refused where the field is added.
+        stored::data_type(field).is_ok_and(|data_type| self.has_fixed_as_list(&data_type, wanted, path))
+    }
+
+    /// The same of a stored type. Lists of any length have no items where they are missing.
+    fn has_fixed_as_list(&self, data_type: &StoredType, wanted: Option<&FieldType>, path: &str) -> bool {
+        let inside = |of: &StoredType, number| self.has_fixed_as_list(of, argument(wanted, number), path);
+        match (data_type, wanted.map(|wanted| &wanted.kind)) {
+            (StoredType::Optional(value), Some(Kind::Nullable(_) | Kind::List(_))) => inside(value, 0),
+            (StoredType::Optional(value), _) => self.has_fixed_as_list(value, wanted, path),
+            (_, Some(Kind::Nullable(_))) => inside(data_type, 0),
+            (StoredType::FixedList(..), Some(Kind::List(_) | Kind::Set { .. })) => true,
+            (StoredType::FixedList(item, _), Some(Kind::Array)) => inside(item, 0),
+            (StoredType::FixedList(item, _), None) => !stored::has_type_name(item),
+            (StoredType::Variant(of), _) => of.iter().enumerate().any(|(number, of)| inside(of, number)),
+            (StoredType::Struct(members), Some(Kind::Pair | Kind::Tuple)) => members
+                .iter()
+                .enumerate()
+                .any(|(number, (name, of))| self.has_fixed_as_list(of, argument(wanted, number), &joined(path, name))),
+            (StoredType::Struct(members), _) => members.iter().any(|(name, of)| {
+                let path = joined(path, name);
+                self.has_fixed_as_list(of, self.0.get(path.as_str()), &path)
+            }),
+            _ => false,
+        }
     }
 
     fn data_type(&self, data_type: &DataType, wanted: Option<&FieldType>, path: &str) -> DataType {
@@ -120,6 +149,7 @@ fn argument(wanted: Option<&FieldType>, number: usize) -> Option<&FieldType> {
 mod tests {
     use arrow_schema::{UnionFields, UnionMode};
 
+    use super::super::check_types;
     use super::*;
 
     fn field(name: &str, data_type: DataType) -> Field {
@@ -168,15 +198,53 @@ mod tests {
                 "std::optional<std::variant<std::vector<std::optional<int>>>>",
                 "item",
             ),
-            // Items of one length are those of a list that says it by its type alone, where none is missing.
-            (fixed(number()), "", "std::optional<std::vector<int>>", ""),
         ];
         for (data_type, path, text, expected) in cases {
-            let found = nullable_as_typed(&field("x", data_type), &[(path.to_owned(), text.to_owned())]);
-            let mut names = Vec::new();
-            nullable_in(&found, &mut names);
-            assert_eq!(names.concat(), expected, "{text}");
+            assert_eq!(nullable(data_type, &[(path, text)]), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn lists_that_have_their_length_of_their_type_alone_are_there_and_others_may_be_missing() {
+        let number = |name| field(name, DataType::Int32);
+        let fixed = |item: Field| DataType::FixedSizeList(Arc::new(item), 2);
+        let lists = |item: Field| DataType::List(Arc::new(item));
+        let pair = |item: Field| record(vec![field("l", fixed(item)), number("a")]);
+        let (vector, optional) = (("l", "std::vector<int>"), ("a", "std::optional<int>"));
+        let records = |n| DataType::FixedSizeList(Arc::new(field("s", record(vec![number("q")]))), n);
+        let cases: [(DataType, &[(&str, &str)], &str); 14] = [
+            (fixed(number("i")), &[("", "std::optional<std::vector<int>>")], ""),
+            (fixed(number("i")), &[("", "std::optional<std::vector<std::optional<int>>>")], "i"),
+            (fixed(number("i")), &[("", "std::optional<std::array<std::optional<int>,2>>")], "xi"),
+            (fixed(field("i", fixed(number("j")))), &[("", "std::optional<std::array<std::set<int>,2>>")], ""),
+            (DataType::FixedSizeBinary(2), &[("", "std::optional<std::vector<std::uint8_t>>")], ""),
+            (pair(number("i")), &[("l", "std::optional<std::vector<int>>"), optional], "a"),
+            (pair(number("i")), &[vector, optional], "a"),
+            (pair(number("i")), &[("", "std::optional<Pair>"), vector, optional], "a"),
+            (pair(number("i")), &[("", "std::optional<Pair>"), ("l", "std::array<int,2>"), optional], "xa"),
+            (pair(number("i")), &[("", "std::optional<std::pair<std::vector<int>,std::optional<int>>>")], "a"),
+            (
+                record(vec![field("r", pair(number("i"))), number("b")]),
+                &[("r", "std::optional<R>"), ("r.l", "std::vector<int>"), ("b", "std::optional<int>")],
+                "b",
+            ),
+            (lists(field("r", pair(number("i")))), &[("", "std::optional<std::vector<R>>"), vector, optional], "xa"),
+            (record(vec![field("l", records(2)), number("a")]), &[("", "std::optional<R>"), optional], "a"),
+            (record(vec![field("l", records(0)), number("a")]), &[("", "std::optional<R>"), optional], "xa"),
+        ];
+        for (data_type, types, expected) in cases {
+            assert_eq!(nullable(data_type, types), expected, "{types:?}");
+        }
+    }
+
+    /// The names of what may be missing in a column of types, all of which it may have.
+    fn nullable(data_type: DataType, types: &[(&str, &str)]) -> String {
+        let types: Vec<_> = types.iter().map(|&(path, text)| (path.to_owned(), text.to_owned())).collect();
+        let found = nullable_as_typed(&field("x", data_type), &types);
+        check_types(&found, types).unwrap();
+        let mut names = Vec::new();
+        nullable_in(&found, &mut names);
+        names.concat()
     }
 
     fn nullable_in(field: &Field, names: &mut Vec<String>) {
