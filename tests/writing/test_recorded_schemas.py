@@ -470,3 +470,23 @@ def test_names_of_letters_and_digits_are_those_of_other_readers(layout: str, tmp
         assert sorted(file["T"].keys()) == sorted(names)
     with ar.open(path) as file:
         assert file["T"].to_arrow().column_names == names
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+@pytest.mark.parametrize(
+    "is_missing", [[False, True, False], [True, True, True], [True, False, False]], ids=str
+)
+def test_records_that_may_be_missing_hold_fixed_lists_of_records(tmp_path, layout, is_missing):
+    """Of a record that is missing no items are stored."""
+    inner = pa.struct([pa.field("a", pa.int32(), nullable=False)])
+    fixed = pa.list_(pa.field("item", inner, nullable=False), 2)
+    kind = pa.struct([pa.field("r", pa.struct([pa.field("l", fixed)]), nullable=False), ("n", pa.int32())])
+    rows = [
+        None if missing else {"r": {"l": [{"a": at}, {"a": -at}]}, "n": at or None}
+        for at, missing in enumerate(is_missing)
+    ]
+    table = pa.table(
+        {"s": pa.array(rows, kind), "v": pa.array([rows[:at] for at in range(3)], pa.list_(kind))}
+    )
+    ar.write(f"{tmp_path}/f.root:t", table, layout=layout)
+    assert ar.open(tmp_path / "f.root")["t"].to_arrow().equals(table)

@@ -50,8 +50,16 @@ impl IsUntyped {
     /// True if an optional value is a collection that may be read as the optional that it stands for. What is of the same
     /// length everywhere is not known as such where the lists of missing values are among the others.
     pub fn can_be_read_as_optional(self, value: &DataType) -> bool {
-        let is_fixed = matches!(value, DataType::FixedList(of, _) if !has_type_name(of));
-        *value != DataType::Nothing && self.is_collection(value) && !is_fixed
+        *value != DataType::Nothing && self.is_collection(value) && !has_fixed_collections(value)
+    }
+}
+
+/// True if a type is a fixed list that is a collection, or a record with one.
+fn has_fixed_collections(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::FixedList(of, _) => !has_type_name(of),
+        DataType::Struct(members) => members.iter().any(|(_, member)| has_fixed_collections(member)),
+        _ => false,
     }
 }
 
