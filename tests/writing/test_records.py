@@ -190,3 +190,17 @@ def test_a_flat_tree_is_converted_to_records_and_back(tmp_path, capsys):
     assert found.to_pydict() == flat().select(names).to_pydict()
     assert main(["skim", tree, back, "--layout", "nanoaod-rntuple", "--verify"]) == 2
     assert "--verify: the layout makes records of columns" in capsys.readouterr().err
+
+
+def test_the_first_entries_decide_that_nothing_becomes_a_record(tmp_path):
+    """The type of a column is open then, so the table begins later."""
+    layout = ar.Layout("rntuple", records={"*": "named"})
+    parts = [
+        {"o": pa.array([None]), "Jet_pt": [[1.0]], "Jet_eta": [[1.0, 2.0]]},
+        {"o": pa.array([1]), "Jet_pt": [[1.0]], "Jet_eta": [[1.0]]},
+    ]
+    with ar.create(tmp_path / "f.root") as file, file.tree("t", layout=layout) as table:
+        for part in parts:
+            table.append(part)
+    found = ar.open(tmp_path / "f.root")["t"].to_arrow().to_pydict()
+    assert found == {"o": [None, 1], "Jet_pt": [[1.0], [1.0]], "Jet_eta": [[1.0, 2.0], [1.0]]}

@@ -18,7 +18,7 @@ from arrowroot._writing.counters import recorded_counters
 from arrowroot._writing.typed import GivenSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from arrowroot._layout.columns import Rules
     from arrowroot._writing.data import Part
@@ -144,6 +144,8 @@ class LearntGrouping:
         self._rules = rules
         self._where = where
         self._found: Grouping | None = None
+        #: True once entries have told it: without any found, no column becomes a record later.
+        self._is_decided = False
         self._lock = threading.RLock()
 
     @property
@@ -159,23 +161,24 @@ class LearntGrouping:
         unsaid = None if given.unsaid is None else found.unsaid(given.unsaid)
         return GivenSchema(found.schema(given.schema), unsaid)
 
-    def part(self, part: Part, n_entries: int, *, is_known: bool) -> Part:
+    def part(self, part: Part, n_entries: int, is_known: Callable[[], bool]) -> Part:
         """Return data with records instead of columns.
 
-        n_entries: of the table so far. is_known: its columns are.
+        n_entries: of the table so far. is_known: whether its columns are; another thread may have begun it meanwhile.
 
         Raises: InvalidRequestError for lists of different lengths that are to be members of one record.
         """
         if not self._rules:
             return part
         with self._lock:
-            if self._found is None and not is_known:
+            if not self._is_decided and self._found is None and not is_known():
                 first = part.table
                 if first is None:
                     drawn = list(islice(dropwhile(lambda batch: not batch.num_rows, part.batches), 1))
                     part = part._replace(batches=chain(drawn, part.batches))
                     first = pa.Table.from_batches(drawn, part.schema) if drawn else None
                 self._found = grouping_of(self._rules, part.schema, first, self._where)
+                self._is_decided = first is not None and first.num_rows > 0
         return part if self._found is None else self._found.part(part, n_entries)
 
 

@@ -276,7 +276,7 @@ class TableWriter:
 
     def grouped(self, part: Part) -> Part:
         """Return data with records instead of flat columns, where the layout asks for them."""
-        return self._grouping.part(part, self.num_entries, is_known=self.schema is not None)
+        return self._grouping.part(part, self.num_entries, lambda: self.schema is not None)
 
     def comes_back_as(self, schema: pa.Schema) -> None:
         """Say the schema that reading gives, which may say of more columns that values may be missing.
