@@ -163,6 +163,9 @@ class Table:
         self,
     ) -> tuple[Types, int, int]: ...  # of all that can be read; columns and groups; baskets or pages
     def compact(self) -> Compact | None: ...  # the same in little memory, if it can be had
+    def shared_parts(
+        self,
+    ) -> list[tuple[int, int]]: ...  # what it shares with others: address, about its bytes
     def has_path(self, path: str) -> bool: ...  # a branch or group of that path
     def columns_named(
         self, names: list[str]

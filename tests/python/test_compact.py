@@ -7,6 +7,8 @@ import pyarrow as pa
 import pytest
 
 import arrowroot as ar
+from arrowroot._api import row as _row
+from arrowroot._api.opened import opened_row
 from tests.python.conftest import write_tree
 
 
@@ -66,3 +68,32 @@ def test_what_others_added_is_not_the_first_trees(paths, tmp_path):
 def test_what_cannot_be_compact_stays_as_it_is(tmp_path):
     ar.write(f"{tmp_path}/n.root:n", {"x": [1]}, layout="rntuple")
     assert ar.open(tmp_path / "n.root")["n"].compact() is None
+
+
+def write_alike(folder, n_files, **given):
+    """Write files with a tree "t" of the same columns. ``given``: what ``file.tree`` takes, by number of the file."""
+    table = pa.table({f"x{i}": pa.array([1], pa.int8()) for i in range(100)})
+    paths = [folder / f"{number}.root" for number in range(n_files)]
+    for number, path in enumerate(paths):
+        with ar.create(path) as file:
+            file.tree("t", table.schema, **{name: of(number) for name, of in given.items()}).append(table)
+    return paths
+
+
+@pytest.mark.parametrize("are_alike", [True, False])
+def test_the_schemas_that_files_have_of_their_own_count_in_a_row(tmp_path, monkeypatch, are_alike):
+    def titles(number):
+        return {f"x{i}": f"of {0 if are_alike else number}" for i in range(100)}
+
+    monkeypatch.setattr(_row, "_COMPACT_BYTES", 600_000)
+    row = opened_row([(str(path), "t") for path in write_alike(tmp_path, 9, titles=titles)], {})
+    n_compact = sum(member.compact is not None for member in row.members)
+    assert n_compact == 8 if are_alike else 1 <= n_compact <= 4
+
+
+def test_trees_of_one_schema_share_their_parts(tmp_path):
+    titles = [{}, {}, {"x1": "another"}]
+    trees = [ar.open(path)["t"] for path in write_alike(tmp_path, 3, titles=titles.__getitem__)]
+    parts = [tree.shared_parts() for tree in trees]
+    assert parts[0] == parts[1]
+    assert not parts[0].keys() & parts[2].keys()

@@ -55,6 +55,6 @@ pub use scan::{
 };
 pub use table::{
     BasketSizes, BranchSizes, ColumnPlace, ColumnTypes, Compact, Description, MAX_TYPE_BYTES, Physical, Recorded,
-    Sizes, Table,
+    SharedPart, Sizes, Table,
 };
 pub use tree::{SchemaCounts, Tree, schema_counts};

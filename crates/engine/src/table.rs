@@ -22,9 +22,12 @@ pub trait Compact: Send + Sync {
     /// The table, from what is in memory.
     fn table(&self) -> Arc<dyn Table>;
 
-    /// About the bytes that it takes, but for what tables of one schema share.
+    /// About the bytes that it takes, but for [`Table::shared_parts`].
     fn n_bytes(&self) -> usize;
 }
+
+/// What tables of one schema have in memory once: its address, which no other has while it lives, and about its bytes.
+pub type SharedPart = (usize, usize);
 
 /// A TTree or an RNTuple: metadata that was read when it was opened, and scans.
 pub trait Table: Send + Sync {
@@ -40,6 +43,11 @@ pub trait Table: Send + Sync {
     /// The same in little memory, where that can be had: for one of many that wait for their turn.
     fn compact(&self) -> Option<Box<dyn Compact>> {
         None
+    }
+
+    /// The parts that a compact one keeps, and perhaps others with it.
+    fn shared_parts(&self) -> Vec<SharedPart> {
+        Vec::new()
     }
 
     /// Its path in the file.

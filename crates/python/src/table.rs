@@ -209,6 +209,11 @@ impl PyTable {
         Ok(without_lock(py, || self.table.compact())?.map(|compact| PyCompact { compact }))
     }
 
+    /// What it shares with tables of its schema: the address of each part, and about its bytes.
+    fn shared_parts(&self) -> Vec<(usize, usize)> {
+        self.table.shared_parts()
+    }
+
     fn has_path(&self, path: &str) -> bool {
         self.table.has_path(path)
     }

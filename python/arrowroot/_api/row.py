@@ -117,6 +117,8 @@ class Row(Chain):
         self._with_index = with_index
         self._reopened = Reopened()
         self._n_kept = self._kept_bytes = self._compact_bytes = 0
+        #: What the trees that are kept share with others of their schemas.
+        self._shared: set[int] = set()
         #: The types of the other trees' columns that differ from those of the first; None: not there.
         self._other_types: list[Mapping[str, str | None]] = []
         #: What must be true of each file.
@@ -131,6 +133,7 @@ class Row(Chain):
         #: The same by path, as texts.
         self._types = dict(self._first_types.texts())
         self._recorded_index = first.tree.recorded_index if with_index else None
+        self._newly_shared(first.tree)
         self._add(first)
 
     def _add(self, opened: Opened) -> None:
@@ -178,8 +181,14 @@ class Row(Chain):
         if compact is None:
             return None
         make, n_bytes = compact
-        self._compact_bytes += n_bytes + came_bytes + _FILE_BYTES
+        self._compact_bytes += n_bytes + came_bytes + _FILE_BYTES + self._newly_shared(tree)
         return make
+
+    def _newly_shared(self, tree: Tree) -> int:
+        """Return about the bytes of what a tree that is kept shares with others, but with none that is kept before."""
+        new = {part: n_bytes for part, n_bytes in tree.shared_parts().items() if part not in self._shared}
+        self._shared.update(new)
+        return sum(new.values())
 
     def _keeps(self, held_bytes: int) -> bool:
         """Return whether one more tree may stay open as it is; the first one does."""

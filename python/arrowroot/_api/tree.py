@@ -67,6 +67,7 @@ _FOR_SCANS = frozenset(
         "records_types",
         "saying_aliases",
         "selection",
+        "shared_parts",
         "short_columns",
         "source",
         "spelled",
@@ -137,6 +138,10 @@ class Tree(TreeMetadata):
             return None
         url, file_of_friend, identity = self._url, self._file_of_friend, self.file_identity
         return lambda: Tree(native.table(), url, file_of_friend, identity), native.n_bytes
+
+    def shared_parts(self) -> dict[int, int]:
+        """Return about the bytes of each part that trees of its schema share, by its address."""
+        return dict(self._native.shared_parts())
 
     @property
     def schema(self) -> pa.Schema:

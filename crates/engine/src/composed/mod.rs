@@ -108,4 +108,12 @@ impl Written {
         let by_name = names.collect();
         Arc::new(Written { schema, columns, by_name, others, holds })
     }
+
+    /// About the bytes that it takes.
+    fn n_bytes(&self) -> usize {
+        let metadata: usize = self.schema.metadata().iter().map(|(key, value)| key.len() + value.len()).sum();
+        // Each field is there as it is recorded, as it is stored, and as a type.
+        let fields = 3 * self.schema.fields().size();
+        size_of::<Written>() + metadata + fields + self.columns.len() * 2 * size_of::<ComposedColumn>()
+    }
 }

@@ -14,7 +14,7 @@ use arrowroot_format::tree::BasketRule;
 use super::{Composed, ComposedColumn, Meaning, Written};
 use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, ColumnSource, Composition, Holds, Request, Scan};
-use crate::table::{BasketSizes, ColumnPlace, Compact, Description, Physical, Recorded, Sizes, Table};
+use crate::table::{BasketSizes, ColumnPlace, Compact, Description, Physical, Recorded, SharedPart, Sizes, Table};
 
 impl Composed {
     /// The parts that say most of a column: those of its values, not of its validity.
@@ -149,6 +149,12 @@ impl Table for Composed {
 
     fn compact(&self) -> Option<Box<dyn Compact>> {
         Some(Box::new(CompactComposed { inner: self.inner.compact()?, written: Arc::clone(&self.written) }))
+    }
+
+    fn shared_parts(&self) -> Vec<SharedPart> {
+        let mut parts = self.inner.shared_parts();
+        parts.push((Arc::as_ptr(&self.written).addr(), self.written.n_bytes()));
+        parts
     }
 
     fn path(&self) -> &str {

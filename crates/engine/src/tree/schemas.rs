@@ -21,6 +21,9 @@ use crate::table::ColumnTypes;
 const MAX_DESCRIBED: usize = 4;
 /// Members of all columns that are kept for one set, 1 kB each at most.
 const MAX_MEMBERS: usize = 10_000;
+/// About the bytes of a member, and those of a branch in a schema, its paths and the types, but for its texts.
+const MEMBER_BYTES: usize = 1000;
+const BRANCH_BYTES: usize = 1000;
 
 /// Texts of recorded Arrow schemas that are kept for one schema of trees, and the most bytes of one.
 const MAX_RECORDS: usize = 2;
@@ -82,6 +85,11 @@ impl SharedColumns {
         has_room
     }
 
+    /// About the bytes that they take.
+    pub(super) fn n_bytes(&self) -> usize {
+        size_of_val(self.columns.as_slice()) + MEMBER_BYTES * self.n_members.load(Ordering::Relaxed)
+    }
+
     /// Keeps a column that has room.
     pub(crate) fn keep(&self, id: BranchId, column: format::Result<Column>) -> &format::Result<Column> {
         self.columns[id.0 as usize].get_or_init(|| column) // another thread may have found the same
@@ -102,6 +110,13 @@ impl SharedTree {
             path: path.to_owned(),
             record_bytes,
         }
+    }
+
+    /// About the bytes that it takes, but for the columns that class descriptions were needed for.
+    pub(super) fn about_bytes(&self) -> usize {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let texts: usize = written.iter().map(|(text, _)| text.len()).sum();
+        self.record_bytes + texts + BRANCH_BYTES * self.schema.n_branches() + self.plain.n_bytes()
     }
 
     /// What is kept once of all these trees.

@@ -12,12 +12,16 @@ use arrowroot_format::streamer::{PackingRange, Primitive};
 use arrowroot_format::tree::{BasketRule, Branch, BranchId, ElementPart, LeafKind};
 
 use super::compact::CompactTree;
-use super::{Tree, pass};
+use super::{Inner, Tree, pass};
 use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, Request, Scan};
 use crate::table::{
-    BasketSizes, BranchSizes, ColumnPlace, ColumnTypes, Compact, Description, Physical, Recorded, Sizes, Table,
+    BasketSizes, BranchSizes, ColumnPlace, ColumnTypes, Compact, Description, Physical, Recorded, SharedPart, Sizes,
+    Table,
 };
+
+/// Class descriptions take about so many times their bytes in the file.
+const UNPACKED_TIMES: usize = 20;
 
 fn branch_of(id: ColumnId) -> BranchId {
     BranchId(id.0)
@@ -80,6 +84,16 @@ impl Table for Tree {
 
     fn compact(&self) -> Option<Box<dyn Compact>> {
         Some(Box::new(CompactTree::of(self)?))
+    }
+
+    fn shared_parts(&self) -> Vec<SharedPart> {
+        let Inner { file, shared, described, .. } = self.inner.as_ref();
+        let mut parts = vec![(Arc::as_ptr(shared).addr(), shared.about_bytes())];
+        if let (Some(columns), Ok(infos)) = (described.get(), file.shared_infos()) {
+            let info_bytes = UNPACKED_TIMES * file.header().n_bytes_info as usize;
+            parts.extend([(Arc::as_ptr(columns).addr(), columns.n_bytes()), (Arc::as_ptr(infos).addr(), info_bytes)]);
+        }
+        parts
     }
 
     fn path(&self) -> &str {
