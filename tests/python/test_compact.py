@@ -97,3 +97,18 @@ def test_trees_of_one_schema_share_their_parts(tmp_path):
     parts = [tree.shared_parts() for tree in trees]
     assert parts[0] == parts[1]
     assert not parts[0].keys() & parts[2].keys()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"title": "t" * 30_000},
+        {"aliases": {f"a{i}": "x0" + "+x1" * 200 for i in range(100)}},
+        {"aliases": {f"{'a' * 600}{i}": "x0" for i in range(100)}},
+        {"friends": {f"f{i}": f"{'f' * 600}.root:t" for i in range(100)}},
+    ],
+)
+def test_all_texts_that_a_compact_tree_keeps_count(tmp_path, given):
+    (path,) = write_alike(tmp_path, 1, **{name: lambda _, one=one: one for name, one in given.items()})
+    _, n_bytes = ar.open(path)["t"].compact()
+    assert n_bytes > 25_000

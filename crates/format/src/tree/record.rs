@@ -344,6 +344,17 @@ impl TreeRecord {
         }
     }
 
+    /// About the bytes behind its members, but for branches, leaves, an index and references.
+    fn rest_bytes(&self) -> usize {
+        let info = |one: &UserInfo| size_of::<UserInfo>() + one.class_name.len() + one.name.len() + one.title.len();
+        let friend = |one: &Friend| size_of::<Friend>() + one.alias.len() + one.tree_name.len() + one.file_name.len();
+        let alias = |(name, text): &(String, String)| size_of::<(String, String)>() + name.len() + text.len();
+        let lists = self.aliases.iter().map(alias).chain(self.friends.iter().map(friend));
+        let lists: usize = lists.chain(self.user_info.iter().map(info)).sum();
+        let numbers = size_of_val(self.cluster_ranges.as_slice()) + size_of_val(self.listed_leaves.as_slice());
+        self.name.len() + self.title.len() + lists + numbers + self.tail.n_bytes()
+    }
+
     /// A branch.
     pub fn branch(&self, id: BranchId) -> &Branch {
         &self.branches[id.0 as usize]

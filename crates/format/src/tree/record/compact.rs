@@ -83,8 +83,7 @@ impl CompactRecord {
 
     /// About the bytes that it takes.
     pub fn n_bytes(&self) -> usize {
-        let texts = self.rest.user_info.iter().map(|info| info.name.len() + info.title.len());
-        size_of::<CompactRecord>() + self.numbers.len() + 4 * self.rest.listed_leaves.len() + texts.sum::<usize>()
+        size_of::<CompactRecord>() + self.numbers.len() + self.rest.rest_bytes()
     }
 
     /// The record, which knows its baskets without the object data. `known`: that by which it was made.

@@ -149,6 +149,14 @@ impl Tail {
         self.old_index.iter().any(|range| !range.is_empty())
     }
 
+    /// About the bytes behind its members.
+    pub(super) fn n_bytes(&self) -> usize {
+        let user_info = self.user_info.as_ref().map_or(0, |(_, name)| name.len());
+        let left_out = self.left_out.as_ref().map_or(0, String::len);
+        let names = self.alias_list.1.len() + self.friend_list.1.len() + user_info + left_out;
+        names + size_of_val(self.alias_bits.as_slice())
+    }
+
     pub(super) fn leave_out(&mut self, what: String) {
         self.left_out.get_or_insert(what);
     }
