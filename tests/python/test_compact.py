@@ -112,3 +112,18 @@ def test_all_texts_that_a_compact_tree_keeps_count(tmp_path, given):
     (path,) = write_alike(tmp_path, 1, **{name: lambda _, one=one: one for name, one in given.items()})
     _, n_bytes = ar.open(path)["t"].compact()
     assert n_bytes > 25_000
+
+
+@pytest.mark.parametrize("layout", ["ttree", "rntuple"])
+def test_a_row_knows_what_may_be_missing_as_its_first_file_does(tmp_path, layout):
+    paths = [tmp_path / f"{name}.root" for name in "ab"]
+    for path in paths:
+        ar.write(f"{path}:t", pa.table({"x": [1.0, 2.0], "list": [[1], [2, 3]], "maybe": ["a", None]}))
+    said = []
+    for n_files in (1, 2):
+        out = tmp_path / f"{n_files}.root"
+        ar.write(f"{out}:t", ar.scan([f"{path}:t" for path in paths[:n_files]]), layout=layout)
+        tree = ar.open(out)["t"]
+        said.append((tree.stored_schema(), [(branch.path, branch.type_name) for branch in tree.branches]))
+    assert said[0] == said[1]
+    assert [field.name for field in said[1][0] if field.nullable] == ["maybe"]

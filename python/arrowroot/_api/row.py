@@ -259,15 +259,22 @@ class Row(Chain):
         return self.members[-1].end_entry
 
     def stored_fields(self) -> Mapping[str, pa.Field]:
-        """Return columns by their names, nullable where any tree stores missing values; nothing if not all are open."""
+        """Return columns by their names, nullable where any tree stores missing values.
+
+        Nothing if some trees are to be opened again for it.
+        """
         from arrowroot._arrow.kinds import nullable_in_either
 
-        trees = [member.kept for member in self.members]
         found: dict[str, pa.Field] = {}
-        for tree in trees:
-            if tree is None:
-                return {}
-            for field in tree.stored_schema():
+        if not all(member.stays_open for member in self.members):
+            return found
+        before: pa.Schema | None = None
+        for member in self.members:
+            schema = member.tree().stored_schema()
+            if schema == before:
+                continue
+            before = schema
+            for field in schema:
                 known = found.get(field.name)
                 found[field.name] = field if known is None else nullable_in_either(known, field)
         return found
