@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -127,3 +129,15 @@ def test_a_row_knows_what_may_be_missing_as_its_first_file_does(tmp_path, layout
         said.append((tree.stored_schema(), [(branch.path, branch.type_name) for branch in tree.branches]))
     assert said[0] == said[1]
     assert [field.name for field in said[1][0] if field.nullable] == ["maybe"]
+
+
+def test_trees_that_are_made_of_what_is_kept_need_no_threads(tmp_path):
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    urls = []
+    for path in write_alike(tmp_path, 3):
+        memory.pipe_file(f"/compact/{path.name}", path.read_bytes())
+        urls.append(f"memory://compact/{path.name}")
+    row = opened_row([(url, "t") for url in urls], {})
+    assert [member.compact is not None for member in row.members] == [False, True, True]
+    threads = {*row.of_each(lambda _: threading.current_thread())}
+    assert threads == {threading.current_thread()}

@@ -303,10 +303,10 @@ class Row(Chain):
         return f"{super().location}{others}"
 
     def of_each(self, look: Callable[[Tree], T]) -> Iterator[T]:
-        """Yield what ``look`` finds in each tree. Several remote ones that were not kept open are opened at a time."""
+        """Yield what ``look`` finds in each tree. Several remote ones that are opened again are so at a time."""
         jobs = (lambda member=member: look(member.tree()) for member in self.members)
         return in_order(
-            jobs, n_opened_ahead(member.location for member in self.members if member.kept is None)
+            jobs, n_opened_ahead(member.location for member in self.members if not member.stays_open)
         )
 
     def choose(self, choice: Choice) -> list[str]:
