@@ -124,11 +124,7 @@ impl Composed {
         let shared = tree.shared();
         let written = match shared.written_of(record) {
             Some(written) => written,
-            None => {
-                let written = Written::of_tree(&tree, &RecordedSchema::decode(record)?)?;
-                shared.keep_written(record, &written);
-                written
-            }
+            None => shared.keep_written(record, Written::of_tree(&tree, &RecordedSchema::decode(record)?)?),
         };
         Ok(Composed::new(Arc::new(tree), written))
     }

@@ -142,13 +142,18 @@ impl SharedTree {
         known.iter().find(|(text, _)| **text == *record).map(|(_, written)| Arc::clone(written))
     }
 
-    /// Notes that for later trees.
-    pub(crate) fn keep_written(&self, record: &str, written: &Arc<Written>) {
-        if record.len() <= MAX_RECORD_BYTES {
-            let mut known = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-            known.push_front((record.into(), Arc::clone(written)));
-            known.truncate(MAX_RECORDS);
+    /// Notes that for later trees, and returns what another thread noted of it before.
+    pub(crate) fn keep_written(&self, record: &str, written: Arc<Written>) -> Arc<Written> {
+        if record.len() > MAX_RECORD_BYTES {
+            return written;
         }
+        let mut known = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, noted)) = known.iter().find(|(text, _)| **text == *record) {
+            return Arc::clone(noted);
+        }
+        known.push_front((record.into(), Arc::clone(&written)));
+        known.truncate(MAX_RECORDS);
+        written
     }
 
     /// True if columns were compiled that needed class descriptions.

@@ -247,9 +247,19 @@ impl BasketTable {
     /// Its numbers, but for where its arrays lie.
     pub(super) fn numbers(&self) -> [i64; 5] {
         let wide = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-        let [n_baskets, n_written, n_pointers, n_items] =
-            [self.n_baskets, self.n_written, self.n_pointers, self.n_items].map(wide);
-        [n_baskets, n_written, n_pointers, n_items, self.pointers_bits.into()]
+        let BasketTable {
+            n_baskets,
+            n_written,
+            n_pointers,
+            pointers_bits,
+            n_items,
+            bytes: _,
+            entries: _,
+            seeks: _,
+            placed: _,
+        } = self;
+        let [n_baskets, n_written, n_pointers, n_items] = [*n_baskets, *n_written, *n_pointers, *n_items].map(wide);
+        [n_baskets, n_written, n_pointers, n_items, (*pointers_bits).into()]
     }
 
     /// The table of these numbers, without baskets.

@@ -29,6 +29,9 @@ const ADDRESS_SET: u32 = 1 << 20;
 /// This stands for the version of `ROOT::TIOFeatures`, which has none.
 const IO_FEATURES_CHECKSUM: u32 = 0x1aa1_2f10;
 
+/// Numbers by which branches of one description differ.
+pub(super) const N_NUMBERS: usize = 14;
+
 /// A branch takes more in a record.
 const MIN_BRANCH_BYTES: usize = 200;
 
@@ -105,24 +108,33 @@ impl Branch {
         }
     }
 
-    /// The numbers that records of one schema may differ by, without its baskets.
-    pub(super) fn numbers(&self) -> [i64; 14] {
-        let [n_baskets, n_written, n_pointers, n_items, bits] = self.baskets.numbers();
-        let words = [self.compression.0, self.basket_bytes, self.n_entry_offsets, self.maximum].map(i64::from);
-        let [compression, basket_bytes, n_entry_offsets, maximum] = words;
-        let (entries, bytes) =
-            ([self.entry_end, self.first_entry, self.n_entries], [self.memory_bytes, self.stored_bytes]);
-        let [entry_end, first_entry, n_entries] = entries;
-        [
-            compression,
+    /// The numbers that records of one schema may differ by, without its baskets. It has no embedded ones.
+    pub(super) fn numbers(&self) -> [i64; N_NUMBERS] {
+        let Branch {
+            description: _,
+            compression: CompressionSetting(compression),
             basket_bytes,
             n_entry_offsets,
-            maximum,
             entry_end,
             first_entry,
             n_entries,
-            bytes[0],
-            bytes[1],
+            memory_bytes,
+            stored_bytes,
+            maximum,
+            embedded: _,
+            baskets,
+        } = self;
+        let [n_baskets, n_written, n_pointers, n_items, bits] = baskets.numbers();
+        [
+            i64::from(*compression),
+            i64::from(*basket_bytes),
+            i64::from(*n_entry_offsets),
+            i64::from(*maximum),
+            *entry_end,
+            *first_entry,
+            *n_entries,
+            *memory_bytes,
+            *stored_bytes,
             n_baskets,
             n_written,
             n_pointers,
@@ -131,17 +143,39 @@ impl Branch {
         ]
     }
 
-    /// Takes these numbers.
-    pub(super) fn set_numbers(&mut self, numbers: &[i64; 14]) {
+    /// The branch that has these.
+    pub(super) fn of_numbers(description: Arc<BranchDescription>, numbers: &[i64; N_NUMBERS]) -> Branch {
         let word = |number: i64| i32::try_from(number).unwrap_or_default();
-        let [compression, basket_bytes, n_entry_offsets, maximum, entry_end, first_entry, n_entries, ..] = *numbers;
-        self.compression = CompressionSetting(word(compression));
-        (self.basket_bytes, self.n_entry_offsets, self.maximum) =
-            (word(basket_bytes), word(n_entry_offsets), word(maximum));
-        (self.entry_end, self.first_entry, self.n_entries) = (entry_end, first_entry, n_entries);
-        let [.., memory_bytes, stored_bytes, n_baskets, n_written, n_pointers, n_items, bits] = *numbers;
-        (self.memory_bytes, self.stored_bytes) = (memory_bytes, stored_bytes);
-        self.baskets = BasketTable::of_numbers([n_baskets, n_written, n_pointers, n_items, bits]);
+        let [
+            compression,
+            basket_bytes,
+            n_entry_offsets,
+            maximum,
+            entry_end,
+            first_entry,
+            n_entries,
+            memory_bytes,
+            stored_bytes,
+            n_baskets,
+            n_written,
+            n_pointers,
+            n_items,
+            bits,
+        ] = *numbers;
+        Branch {
+            description,
+            compression: CompressionSetting(word(compression)),
+            basket_bytes: word(basket_bytes),
+            n_entry_offsets: word(n_entry_offsets),
+            entry_end,
+            first_entry,
+            n_entries,
+            memory_bytes,
+            stored_bytes,
+            maximum: word(maximum),
+            embedded: Vec::new(),
+            baskets: BasketTable::of_numbers([n_baskets, n_written, n_pointers, n_items, bits]),
+        }
     }
 
     /// True if it has no entries.

@@ -4,13 +4,9 @@ use std::sync::Arc;
 
 use super::{TreeRecord, UserInfo};
 use crate::tree::baskets::PlacedBasket;
-use crate::tree::branch::Branch;
+use crate::tree::branch::{Branch, N_NUMBERS};
 use crate::tree::ids::LeafId;
 use crate::tree::schema::TreeSchema;
-
-/// Numbers of a branch, without its baskets, and the place of their number among them.
-const N_NUMBERS: usize = 14;
-const N_BASKETS: usize = 9;
 
 /// The part that many trees have in common, which is kept once.
 #[derive(Clone, Copy)]
@@ -100,12 +96,12 @@ impl CompactRecord {
             for (_, number) in before.iter_mut().enumerate().filter(|(index, _)| mask & 1 << index != 0) {
                 *number = number.wrapping_add(numbers.next());
             }
-            let mut branch = Branch::of(Arc::clone(description));
-            branch.set_numbers(&before);
+            let branch = Branch::of_numbers(Arc::clone(description), &before);
+            let n_baskets = branch.n_baskets();
             record.branches.push(branch);
             first_entries.push(numbers.next().cast_unsigned());
             let mut n_entries = 0_u32;
-            for _ in 0..before[N_BASKETS] {
+            for _ in 0..n_baskets {
                 let basket_offset = numbers.next().cast_unsigned().wrapping_add(offset);
                 let stored_bytes = u32::try_from(numbers.next()).unwrap_or_default();
                 n_entries = n_entries.wrapping_add_signed(i32::try_from(numbers.next()).unwrap_or_default());
