@@ -204,6 +204,9 @@ mod tests {
         }
     }
 
+    /// What is asked for, by path.
+    type Types<'a> = &'a [(&'a str, &'a str)];
+
     #[test]
     fn lists_that_have_their_length_of_their_type_alone_are_there_and_others_may_be_missing() {
         let number = |name| field(name, DataType::Int32);
@@ -212,7 +215,7 @@ mod tests {
         let pair = |item: Field| record(vec![field("l", fixed(item)), number("a")]);
         let (vector, optional) = (("l", "std::vector<int>"), ("a", "std::optional<int>"));
         let records = |n| DataType::FixedSizeList(Arc::new(field("s", record(vec![number("q")]))), n);
-        let cases: [(DataType, &[(&str, &str)], &str); 14] = [
+        let cases: [(DataType, Types, &str); 14] = [
             (fixed(number("i")), &[("", "std::optional<std::vector<int>>")], ""),
             (fixed(number("i")), &[("", "std::optional<std::vector<std::optional<int>>>")], "i"),
             (fixed(number("i")), &[("", "std::optional<std::array<std::optional<int>,2>>")], "xi"),
