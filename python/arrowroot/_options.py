@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from arrowroot._errors import InvalidRequestError
@@ -259,6 +257,9 @@ def definitions_of(given: object) -> dict[Any, Any]:
 
 def as_expression(given: object) -> str | None:
     """Return a finite number as an expression has it; None for all else, which no expression has."""
+    import math
+    from numbers import Integral, Real
+
     if isinstance(given, bool) or not isinstance(given, Real):
         return repr(given) if isinstance(given, bool) else None
     try:
