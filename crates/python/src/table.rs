@@ -210,8 +210,9 @@ impl PyTable {
     }
 
     /// What it shares with tables of its schema: the address of each part, and about its bytes.
-    fn shared_parts(&self) -> Vec<(usize, usize)> {
-        self.table.shared_parts()
+    /// Another thread may have to make the schema ready, and that one may need the interpreter.
+    fn shared_parts(&self, py: Python<'_>) -> Vec<(usize, usize)> {
+        py.detach(|| self.table.shared_parts())
     }
 
     fn has_path(&self, path: &str) -> bool {
