@@ -98,8 +98,8 @@ TO_SIGN = {
     "≠": "x != 1",
     "[×·⋅∙]": "2 * x > 1",  # noqa: RUF001 - they look alike, which is why people write them
     "÷": "x / 2 > 1",
-    "[−–—]": "x - 1 > 0",  # noqa: RUF001
-    "[“”„‘’‚«»]": 'text == "a"',  # noqa: RUF001
+    "[−–—]": "x - 1 > 0",  # noqa: RUF001 - as the one above
+    "[“”„‘’‚«»]": 'text == "a"',  # noqa: RUF001 - as the one above
     # The slices of NumPy and Awkward Array, with what they are of.
     r"([\w.]+)\[\s*(?::|\.\.\.)\s*,\s*(-?\d+)\s*\]": "{0}[{1}]",
     r"([\w.]+)\[(?:\s*(?::|\.\.\.)\s*,)?\s*0?\s*:\s*(\d+)\s*\]": "take({0}, {1})",

@@ -93,6 +93,15 @@ def test_the_schemas_that_files_have_of_their_own_count_in_a_row(tmp_path, monke
     assert n_compact == 8 if are_alike else 1 <= n_compact <= 4
 
 
+def test_nothing_is_read_to_count_what_trees_share(tmp_path):
+    ar.write(f"{tmp_path}/large.root:t", {"x": np.random.default_rng(1).random(200_000)})
+    file = ar.open(tmp_path / "large.root")
+    tree = file["t"]
+    before = file.accounts
+    assert tree.shared_parts()
+    assert file.accounts == before
+
+
 def test_trees_of_one_schema_share_their_parts(tmp_path):
     titles = [{}, {}, {"x1": "another"}]
     trees = [ar.open(path)["t"] for path in write_alike(tmp_path, 3, titles=titles.__getitem__)]

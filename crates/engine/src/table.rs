@@ -26,7 +26,7 @@ pub trait Compact: Send + Sync {
     fn n_bytes(&self) -> usize;
 }
 
-/// What tables of one schema have in memory once: its address, which no other has while it lives, and about its bytes.
+/// A part that tables of one schema have in memory once: its address, which no other has while it lives, and about its bytes.
 pub type SharedPart = (usize, usize);
 
 /// A TTree or an RNTuple: metadata that was read when it was opened, and scans.

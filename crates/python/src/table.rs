@@ -209,10 +209,9 @@ impl PyTable {
         Ok(without_lock(py, || self.table.compact())?.map(|compact| PyCompact { compact }))
     }
 
-    /// What it shares with tables of its schema: the address of each part, and about its bytes.
-    /// Another thread may have to make the schema ready, and that one may need the interpreter.
-    fn shared_parts(&self, py: Python<'_>) -> Vec<(usize, usize)> {
-        py.detach(|| self.table.shared_parts())
+    /// The parts that it shares with tables of its schema: the address of each, and about its bytes. Nothing is read.
+    fn shared_parts(&self) -> Vec<(usize, usize)> {
+        self.table.shared_parts()
     }
 
     fn has_path(&self, path: &str) -> bool {

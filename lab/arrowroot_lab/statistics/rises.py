@@ -142,7 +142,7 @@ class _Judge:
         return over
 
     def _best(self, lefts: Sequence[_Left]) -> tuple[_Left, _Seeming] | None:
-        """Of the groups that seem to have risen the one that explains most, if one of them surely has."""
+        """Return the group that explains most, of those that seem to have risen, if one of them surely has."""
         best, is_sure = None, False
         for left in lefts:
             for one in left.seeming(self.least):
@@ -268,7 +268,7 @@ class _Rhythm:
 
 @dataclass
 class _Left:
-    """What is to be explained of the values of some groups, in their last rounds."""
+    """The values of some groups that are to be explained, in their last rounds."""
 
     rhythm: _Rhythm
     #: What was measured, by row and round of the rhythm.

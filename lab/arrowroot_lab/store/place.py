@@ -136,7 +136,7 @@ class _Connection(sqlite3.Connection):
         if self.path is None or _may_still_be_written(self.path):
             super().close()
         else:
-            # Who has no reference to it any more closes it, too.
+            # The last reference that goes would close it, too.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from arrowroot._api.scan import Scan
 from arrowroot._errors import NoSuchColumnError, UnsupportedError, warn_left_out
 from arrowroot._options import BATCH_SIZE, Options, definitions_of
-from arrowroot._passes.source import batches_of, unsupported_alone
+from arrowroot._passes.source import batches_of, written_by_code
 from arrowroot._select import entries as _entries
 from arrowroot._select.columns import NOT, Choice, id_paths, is_named, is_test, texts_of
 from arrowroot._select.events import EventList, OnlyTree
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from arrowroot._select.origins import OfRow, Origins
 
 _SMALL_BATCH_BYTES = parse_size("1 MB")
-#: So many columns are left out of a table as they turn out to be unsupported: for each, all is read again.
+#: So many columns are left out of a table as they turn out to be of code: for each, all is read again.
 _N_LEFT_OUT = 8
 
 
@@ -229,7 +229,7 @@ class Chain:
             try:
                 table = self._table(columns, given)
             except UnsupportedError as error:
-                column = unsupported_alone(error)
+                column = written_by_code(error)
                 is_asked_for = given.get("filter_name") is not None or is_named(columns, column or "")
                 if column is None or is_asked_for or len(left_out) == _N_LEFT_OUT:
                     raise

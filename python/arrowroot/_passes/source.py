@@ -160,13 +160,19 @@ def say_way_around(error: BaseException, source: Source) -> None:
     column, names = getattr(error, "object", None), source.column_names
     if getattr(source, "is_of_paths", False) and len(names) > 1 and column in names:
         error.args = (f'{error}; "{NOT}{column}" among the columns reads the others',)
-        error.is_of_one_column = True  # type: ignore[attr-defined]  # for unsupported_alone
+        error.is_of_one_column = True  # type: ignore[attr-defined]  # for written_by_code
 
 
-def unsupported_alone(error: UnsupportedError) -> str | None:
-    """Return the column whose bytes turned out to be written otherwise than the file says, if there are others."""
+def written_by_code(error: UnsupportedError) -> str | None:
+    """Return the column whose objects turned out to be written by code of their own, if others are read beside it.
+
+    Other reasons, as a codec that is not known, are of some baskets or of all columns: none is left out for these.
+    """
     column: str | None = getattr(error, "object", None)
-    return column if getattr(error, "is_of_one_column", False) else None
+    is_of_code = getattr(
+        error, "is_of_one_column", False
+    ) and "is most likely written by code of its own" in str(error)
+    return column if is_of_code else None
 
 
 def batches_of(source: Source) -> Iterator[pa.RecordBatch]:

@@ -175,7 +175,7 @@ impl Composed {
 }
 
 impl Written {
-    /// What a record says of a tree. All that it looks at is part of the tree's schema.
+    /// The columns of a tree by its record. All that this looks at is part of the tree's schema.
     fn of_tree(tree: &Tree, recorded: &RecordedSchema) -> Result<Arc<Written>> {
         let types = types(recorded)?;
         let fields = recorded.schema.fields().iter().zip(&types);

@@ -38,7 +38,7 @@ impl Deref for Composed {
     }
 }
 
-/// What a recorded schema says of a table. Trees of one schema that record the same text share it.
+/// The columns of a table by its recorded schema. Trees of one schema that record the same text share them.
 pub(crate) struct Written {
     /// The schema that is recorded.
     schema: Schema,
@@ -48,6 +48,8 @@ pub(crate) struct Written {
     /// What is in the table besides and is no part of a column: somebody added it. Depth first.
     others: Vec<ColumnId>,
     holds: Holds,
+    /// About the bytes of all that.
+    n_bytes: usize,
 }
 
 /// A column that was written.
@@ -106,14 +108,10 @@ impl Written {
     fn new(schema: Schema, columns: Vec<ComposedColumn>, others: Vec<ColumnId>, holds: Holds) -> Arc<Written> {
         let names = columns.iter().enumerate().map(|(number, column)| (column.field.name().clone(), number));
         let by_name = names.collect();
-        Arc::new(Written { schema, columns, by_name, others, holds })
-    }
-
-    /// About the bytes that it takes.
-    fn n_bytes(&self) -> usize {
-        let metadata: usize = self.schema.metadata().iter().map(|(key, value)| key.len() + value.len()).sum();
+        let metadata: usize = schema.metadata().iter().map(|(key, value)| key.len() + value.len()).sum();
         // Each field is there as it is recorded, as it is stored, and as a type.
-        let fields = 3 * self.schema.fields().size();
-        size_of::<Written>() + metadata + fields + self.columns.len() * 2 * size_of::<ComposedColumn>()
+        let fields = 3 * schema.fields().size() + columns.len() * 2 * size_of::<ComposedColumn>();
+        let n_bytes = size_of::<Written>() + metadata + fields;
+        Arc::new(Written { schema, columns, by_name, others, holds, n_bytes })
     }
 }

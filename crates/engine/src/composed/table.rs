@@ -153,7 +153,7 @@ impl Table for Composed {
 
     fn shared_parts(&self) -> Vec<SharedPart> {
         let mut parts = self.inner.shared_parts();
-        parts.push((Arc::as_ptr(&self.written).addr(), self.written.n_bytes()));
+        parts.push((Arc::as_ptr(&self.written).addr(), self.written.n_bytes));
         parts
     }
 

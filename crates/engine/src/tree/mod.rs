@@ -207,7 +207,7 @@ impl Tree {
         &self.inner.shared.schema
     }
 
-    /// What trees of its schema share.
+    /// The part that trees of its schema share.
     pub(crate) fn shared(&self) -> &SharedTree {
         &self.inner.shared
     }

@@ -40,7 +40,7 @@ pub(crate) struct SharedTree {
     pub(crate) plain: SharedColumns,
     /// Columns by the class descriptions that they were compiled by.
     described: Mutex<VecDeque<(Arc<StreamerInfos>, Arc<SharedColumns>)>>,
-    /// What recorded Arrow schemas say of these trees, by their texts.
+    /// The columns of these trees by recorded Arrow schemas, by the texts of these.
     written: Mutex<VecDeque<(Box<str>, Arc<Written>)>>,
     /// That of the first such tree in its file.
     path: String,
@@ -119,7 +119,7 @@ impl SharedTree {
         self.record_bytes + texts + BRANCH_BYTES * self.schema.n_branches() + self.plain.n_bytes()
     }
 
-    /// What is kept once of all these trees.
+    /// The part that is kept once of all these trees.
     pub(crate) fn known(&self) -> Known<'_> {
         Known { schema: &self.schema, user_info: &self.user_info }
     }
@@ -136,7 +136,7 @@ impl SharedTree {
         columns
     }
 
-    /// What a recorded Arrow schema says of these trees, if that is known.
+    /// The columns of these trees by a recorded Arrow schema, if they are known.
     pub(crate) fn written_of(&self, record: &str) -> Option<Arc<Written>> {
         let known = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         known.iter().find(|(text, _)| **text == *record).map(|(_, written)| Arc::clone(written))

@@ -89,7 +89,10 @@ impl Table for Tree {
     fn shared_parts(&self) -> Vec<SharedPart> {
         let Inner { file, shared, described, .. } = self.inner.as_ref();
         let mut parts = vec![(Arc::as_ptr(shared).addr(), shared.about_bytes())];
-        if let (Some(columns), Ok(infos)) = (described.get(), file.shared_infos()) {
+        // Class descriptions that were not wanted yet are not read for that.
+        if let Some(columns) = described.get()
+            && let Ok(infos) = file.shared_infos()
+        {
             let info_bytes = UNPACKED_TIMES * file.header().n_bytes_info as usize;
             parts.extend([(Arc::as_ptr(columns).addr(), columns.n_bytes()), (Arc::as_ptr(infos).addr(), info_bytes)]);
         }

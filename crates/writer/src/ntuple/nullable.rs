@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    /// What is asked for, by path.
+    /// The types that are asked for, by path.
     type Types<'a> = &'a [(&'a str, &'a str)];
 
     #[test]
