@@ -11,6 +11,7 @@ import pytest
 import arrowroot as ar
 from arrowroot._api import chain
 from arrowroot._merging.merge import BadInputError
+from arrowroot._passes.source import written_by_code
 from arrowroot.cli.merge_check import Comparing
 
 from .compare import compiled
@@ -77,6 +78,13 @@ def test_what_nobody_named_is_left_out_of_tables_with_a_warning(files, monkeypat
     with pytest.warns(ar.UnsupportedColumnWarning):
         found = tree.to_arrow(["*", "!plain*"])
     assert found.column_names == ["good"]
+
+
+def test_what_is_unsupported_for_other_reasons_is_not_left_out_of_tables():
+    """As a page elsewhere: only some files may have it."""
+    error = ar.UnsupportedError("f.root: x: unsupported: a page outside of a file")
+    error.object, error.is_of_one_column = "x", True
+    assert written_by_code(error) is None
 
 
 @pytest.mark.parametrize("n_entries", SIZES)

@@ -641,3 +641,12 @@ def test_whole_objects_whose_members_differ_do_not_go_together(tmp_path):
             file.mkrntuple("T", {"p": ak.zip({"x": np.array([1.5], dtype), "y": np.array([2])})})
     with pytest.raises(ar.SchemaMismatchError, match=r"b\.root: column 'p.*' has type .*double"):
         ar.scan([tmp_path / "a.root", tmp_path / "b.root"], "T", ["p"], assemble=True)
+
+
+def test_a_tree_that_is_put_twice_counts_once():
+    """Two threads may make the same tree."""
+    recent = _members._Recent(3)
+    for _ in range(5):
+        recent.put(7, "tree", _members.REOPENED_BYTES // 2)
+    recent.put(8, "other", _members.REOPENED_BYTES // 2)
+    assert (recent.get(7), recent.get(8)) == ("tree", "other")
