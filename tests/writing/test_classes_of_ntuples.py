@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -144,3 +145,28 @@ def test_an_enumeration_of_a_class_template_is_kept_by_skims_also_in_classes(tmp
         with uproot.open(tmp_path / f"{name}.root") as file:
             (element,) = file.file.streamers["shop::Plain"][1].elements
         assert (element.typename, element.member("fType")) == (kind, 3)
+
+
+def test_members_of_alternatives_have_the_types_that_are_asked_for_and_keep_them(tmp_path: Path) -> None:
+    hit = pa.struct([pa.field("s", pa.list_(pa.field("item", pa.int32(), nullable=False)), nullable=False)])
+    numbers = pa.array([1, 2], pa.int32())
+    hits = pa.array([{"s": [3, 4]}, {"s": []}], hit)
+    codes = pa.array([1, 0, 2, 1], pa.int8())
+    members = [pa.nulls(1), numbers, hits]
+    either = pa.UnionArray.from_dense(codes, pa.array([0, 0, 0, 1], pa.int32()), members)
+    data = pa.table({"one": either, "several": pa.ListArray.from_arrays([0, 1, 4, 4, 4], either)})
+    types = {
+        "one": "std::variant<std::int32_t,shop::Hit>",
+        "several": "std::vector<std::variant<std::int32_t,shop::Hits>>",
+        "one.1.s": "std::set<std::int32_t>",
+        "several.1.s": "std::multiset<std::int32_t>",
+    }
+    ar.write(f"{tmp_path}/a.root:t", data, layout="rntuple", types=types)
+    written(f"{tmp_path}/a.root", f"{tmp_path}/b.root")
+    for name in ("a", "b"):
+        with ar.open(tmp_path / f"{name}.root") as file:
+            asked = file["t"].asked_types()
+            assert {path: re.sub("[@#][0-9a-f]+", "", asked[path]) for path in types} == types
+            assert file["t"].to_arrow().to_pydict() == data.to_pydict()
+    with pytest.raises(ar.InvalidRequestError, match='it has no part "s" whose type may be said'):
+        ar.write(f"{tmp_path}/c.root:t", data, layout="rntuple", types={**types, "one.s": types["one.1.s"]})

@@ -16,6 +16,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace kept {
@@ -53,6 +54,8 @@ Muon muon(int i) {
    return one;
 }
 
+using Either = std::variant<std::int32_t, std::map<int, Track>, Muon>;
+
 void write(const char *path, int n) {
    auto model = ROOT::RNTupleModel::Create();
    auto one = model->MakeField<Muon>("one");
@@ -63,6 +66,7 @@ void write(const char *path, int n) {
    auto momentum = model->MakeField<ROOT::Math::PxPyPzEVector>("momentum");
    auto momenta = model->MakeField<std::vector<ROOT::Math::PtEtaPhiMVector>>("momenta");
    auto pair = model->MakeField<std::pair<int, Point<double>>>("pair");
+   auto either = model->MakeField<Either>("either");
    auto writer = ROOT::RNTupleWriter::Recreate(std::move(model), "t", path);
    for (int i = 0; i < n; ++i) {
       *one = muon(i);
@@ -73,6 +77,7 @@ void write(const char *path, int n) {
       momentum->SetPxPyPzE(i, 1, 2, i + 3);
       momenta->assign(i % 3, ROOT::Math::PtEtaPhiMVector(i + 1, .5, .25, 1));
       *pair = {i, {i * .5, i * .25}};
+      if (i % 3 == 0) *either = i; else if (i % 3 == 1) *either = muon(i + 1).named; else *either = muon(i);
       writer->Fill();
    }
 }
@@ -85,10 +90,16 @@ void show(std::ostream &out, const Track &track) {
    out << "]";
 }
 
+void show(std::ostream &out, std::int32_t number) { out << number; }
+
+void show(std::ostream &out, const std::map<int, Track> &named) {
+   for (const auto &[key, track] : named) { out << key; show(out, track); }
+}
+
 void show(std::ostream &out, const Muon &one) {
    out << one.Particle::pt << " " << one.eta << " " << one.charge << " " << one.Charged::pt;
    for (const auto &track : one.tracks) show(out, track);
-   for (const auto &[key, track] : one.named) { out << key; show(out, track); }
+   show(out, one.named);
    out << int(one.color) << one.label << one.matrix[0][0] << one.matrix[1][1] << int(one.byte) << "\n";
 }
 
@@ -101,12 +112,14 @@ std::string read(const char *path) {
    auto momentum = reader->GetView<ROOT::Math::PxPyPzEVector>("momentum");
    auto momenta = reader->GetView<std::vector<ROOT::Math::PtEtaPhiMVector>>("momenta");
    auto pair = reader->GetView<std::pair<int, Point<double>>>("pair");
+   auto either = reader->GetView<Either>("either");
    std::ostringstream out;
    for (auto i : *reader) {
       show(out, one(i));
       for (const auto &muon : all(i)) show(out, muon);
       out << version(i).x << " " << momentum(i).E() << " " << pair(i).first << " " << pair(i).second.y;
       for (const auto &one : momenta(i)) out << " " << one.Pt() << " " << one.Phi();
+      std::visit([&out](const auto &one) { show(out, one); }, either(i));
       out << "\n";
    }
    return out.str();

@@ -100,8 +100,17 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// As [`describe`](Table::describe).
     fn asked_types(&self) -> Result<Vec<(String, String)>> {
-        let of_column = |id| Ok((self.place(id).path.to_owned(), self.describe(id)?.asked_type));
-        self.columns().into_iter().map(of_column).collect()
+        let mut found = Vec::new();
+        for id in self.columns() {
+            let of_column = self.asked_in(id)?;
+            found.extend(of_column.into_iter().map(|(path, text)| (joined(self.place(id).path, &path), text)));
+        }
+        Ok(found)
+    }
+
+    /// The same of one column, whose path is empty, and of what in it is no column: the alternatives of variants.
+    fn asked_in(&self, id: ColumnId) -> Result<Vec<(String, String)>> {
+        Ok(vec![(String::new(), self.describe(id)?.asked_type)])
     }
 
     /// Paths of the columns that a scan delivers if none is named, readable or not.
@@ -342,6 +351,11 @@ pub struct Sizes {
     pub memory_bytes: i64,
     /// How they are compressed, as text; empty if nothing says so.
     pub compression: String,
+}
+
+/// A path within another one.
+pub(crate) fn joined(path: &str, inner: &str) -> String {
+    if inner.is_empty() { path.to_owned() } else { format!("{path}.{inner}") }
 }
 
 /// The types of a table's columns, found one by one.

@@ -57,7 +57,7 @@ def mapped(kind: pa.DataType, change: Callable[[pa.Field], pa.Field]) -> pa.Data
     def inner(field: pa.Field) -> pa.Field:
         return change(field.with_type(mapped(field.type, change)))
 
-    return with_fields(kind, [inner(field) for field in fields_of(kind)])
+    return with_fields(kind, [inner(field) for field in all_fields_of(kind)])
 
 
 def with_fields(kind: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:

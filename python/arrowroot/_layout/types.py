@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
 from arrowroot import _native
-from arrowroot._arrow.kinds import fields_of, is_list, mapped, members_of
+from arrowroot._arrow.kinds import fields_of, is_list, is_view, mapped, members_of
 from arrowroot._errors import InvalidRequestError, NoSuchColumnError, nearest
 from arrowroot._layout.columns import Matcher, has_floats
 from arrowroot._layout.precision import parse_precision
@@ -198,15 +199,26 @@ def _inside(kind: pa.DataType, path: str) -> Iterator[tuple[str, str]]:
 
     if isinstance(kind, pa.BaseExtensionType):
         yield from _inside(kind.storage_type, path)
-    if pa.types.is_map(kind):
-        for name, field in zip(PAIR, fields_of(kind), strict=True):
-            yield from _inside(field.type, _joined(path, name))
-        return
-    for field in (*fields_of(kind, has_views=True), *members_of(kind)):
+    if is_list(kind) or is_view(kind):
+        yield from _inside(kind.value_type, path)
+    for name, field in named_members(kind):
         if pa.types.is_struct(kind):
-            yield from recorded_in(field, _joined(path, field.name))
+            yield from recorded_in(field, _joined(path, name))
         else:
-            yield from _inside(field.type, path)
+            yield from _inside(field.type, _joined(path, name))
+
+
+def named_members(kind: pa.DataType) -> list[tuple[str, pa.Field]]:
+    """Return members of structs, maps and unions by the names that paths have for them."""
+    import pyarrow as pa
+
+    if pa.types.is_map(kind):
+        return list(zip(PAIR, fields_of(kind), strict=True))
+    if not pa.types.is_union(kind):
+        return [(one.name, one) for one in fields_of(kind)] if pa.types.is_struct(kind) else []
+    # Alternatives are numbered, and null is none of them.
+    numbers = itertools.count()
+    return [(str(next(numbers)) if one.type != pa.null() else "", one) for one in members_of(kind)]
 
 
 def _joined(path: str, name: str) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from arrowroot import _native
-from arrowroot._arrow.kinds import fields_of, is_list, is_view, nullable_as, with_fields
-from arrowroot._layout.types import PAIR, TYPE_KEY
+from arrowroot._arrow.kinds import is_list, is_view, nullable_as, with_fields
+from arrowroot._layout.types import TYPE_KEY, named_members
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,37 +109,32 @@ def _is_packed(kind: pa.DataType, text: str) -> bool:
 
 
 def _types_in(field: pa.Field, path: str, names: dict[str, str]) -> dict[str, str]:
-    """Return the types of a field and of members of structs in it that columns do not have by themselves, by path."""
+    """Return the types of a field and of members in it that columns do not have by themselves, by path."""
     name, found = names.get(path, ""), {}
     if name and name != _usual(field.type):
         found[""] = name
     kind = field.type
     while is_list(kind) or is_view(kind):
         kind = kind.value_type
-    # Members of pairs and tuples, also those of maps, have numbers there, and their types are in the names of these.
+    # Members of pairs and tuples, also those of maps, have numbers there.
     is_numbered = _NUMBERED.match(name) is not None
-    for number, (own, member) in enumerate(_members_of(kind)):
+    # Their types, and those of alternatives, are in the name of what they are in.
+    is_named = is_numbered or pa.types.is_union(kind)
+    for number, (own, member) in enumerate(named_members(kind)):
         for inner, text in _types_in(member, f"{path}.{number if is_numbered else own}", names).items():
-            if inner or not is_numbered:
+            if inner or not is_named:
                 found[f"{own}.{inner}" if inner else own] = text
     return found
-
-
-def _members_of(kind: pa.DataType) -> list[tuple[str, pa.Field]]:
-    """Return the members of structs, and the keys and values of maps, by the names that paths have for them."""
-    if pa.types.is_map(kind):
-        return list(zip(PAIR, fields_of(kind), strict=True))
-    return [(one.name, one) for one in fields_of(kind)] if pa.types.is_struct(kind) else []
 
 
 def _with(field: pa.Field, path: str, types: dict[str, str]) -> pa.Field:
     """Return a field with types in its metadata, and in those of members of structs in it."""
     kind = field.type
     inside = {inner: text for inner, text in types.items() if inner != path}
-    if members := _members_of(kind):
+    if members := named_members(kind):
         fields = [_with(one, f"{path}.{name}" if path else name, inside) for name, one in members]
         kind = with_fields(kind, fields)
     elif is_list(kind) or is_view(kind):
-        kind = with_fields(kind, [_with(one, path, inside) for one in fields_of(kind, has_views=True)])
+        kind = with_fields(kind, [_with(kind.value_field, path, inside)])
     metadata = {**(field.metadata or {}), **({TYPE_KEY: types[path]} if path in types else {})}
     return field.with_type(kind).with_metadata(metadata) if metadata else field.with_type(kind)

@@ -14,7 +14,9 @@ use arrowroot_format::tree::BasketRule;
 use super::{Composed, ComposedColumn, Meaning, Written};
 use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, ColumnSource, Composition, Holds, Request, Scan};
-use crate::table::{BasketSizes, ColumnPlace, Compact, Description, Physical, Recorded, SharedPart, Sizes, Table};
+use crate::table::{
+    BasketSizes, ColumnPlace, Compact, Description, Physical, Recorded, SharedPart, Sizes, Table, joined,
+};
 
 impl Composed {
     /// The parts that say most of a column: those of its values, not of its validity.
@@ -114,6 +116,11 @@ impl Compact for CompactComposed {
     fn n_bytes(&self) -> usize {
         size_of::<CompactComposed>() + self.inner.n_bytes()
     }
+}
+
+/// The path that columns had before their names were made such that a file can have them.
+fn original_path(path: &str) -> String {
+    path.split('.').map(original_name).collect::<Vec<_>>().join(".")
 }
 
 /// The rest of a path that begins with a name, behind the dot; empty if it is the whole path.
@@ -218,18 +225,26 @@ impl Table for Composed {
     }
 
     fn asked_types(&self) -> Result<Vec<(String, String)>> {
-        let inner = |id: ColumnId, path: String| Ok((path, self.inner.describe(id)?.asked_type));
-        let own = self.columns.iter().enumerate().flat_map(|(index, column)| {
-            let whole = self.describe(Composed::id_of_column(index));
-            let whole = whole.map(|whole| (column.field.name().clone(), whole.asked_type));
-            let members = column.members.iter().map(move |&id| {
-                let names = self.inner.place(id).path.split('.').skip(1).map(original_name);
-                let path: Vec<_> = iter::once(column.field.name().clone()).chain(names).collect();
-                inner(id, path.join("."))
-            });
-            iter::once(whole).chain(members)
-        });
-        own.chain(self.others.iter().map(|&id| inner(id, self.inner.place(id).path.to_owned()))).collect()
+        let mut found = Vec::new();
+        for (index, column) in self.columns.iter().enumerate() {
+            let name = column.field.name();
+            found.push((name.clone(), self.describe(Composed::id_of_column(index))?.asked_type));
+            for &part in &column.parts {
+                let inside = self.inner.asked_in(part)?.into_iter().filter(|(path, _)| !path.is_empty());
+                found.extend(inside.map(|(path, text)| (joined(name, &original_path(&path)), text)));
+            }
+            for &id in &column.members {
+                let (_, own) = self.inner.place(id).path.split_once('.').unwrap_or_default();
+                let inside = self.inner.asked_in(id)?.into_iter();
+                let named = inside.map(|(path, text)| (joined(name, &original_path(&joined(own, &path))), text));
+                found.extend(named);
+            }
+        }
+        for &id in &self.others {
+            let inside = self.inner.asked_in(id)?.into_iter();
+            found.extend(inside.map(|(path, text)| (joined(self.inner.place(id).path, &path), text)));
+        }
+        Ok(found)
     }
 
     fn column_names(&self) -> Vec<&str> {

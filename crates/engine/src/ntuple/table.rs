@@ -195,10 +195,14 @@ impl Table for Ntuple {
         Ok(Description {
             is_group: false,
             type_name: field.type_name().to_owned(),
-            asked_type: self.schema().asked_type(member.field(), &|id| self.index().name_of_field(id)),
+            asked_type: self.asked_in(id)?.swap_remove(0).1,
             unsupported: shape.err().map(|error| error.fault().what.clone()),
             encoding: encoding.join(", "),
         })
+    }
+
+    fn asked_in(&self, id: ColumnId) -> Result<Vec<(String, String)>> {
+        Ok(self.schema().asked_types(self.member(id).field(), &|id| self.index().name_of_field(id)))
     }
 
     fn arrow_type(&self, id: ColumnId, _n_bytes: usize) -> Result<Option<ArrowType>> {

@@ -1,6 +1,7 @@
 //! The C++ types of fields: as somebody would ask for them, and as streamer information describes their classes.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::iter;
 
 use crate::streamer::{Element, LONG, Primitive, StreamerInfo, UNSIGNED_LONG};
 
@@ -150,12 +151,21 @@ fn is_enumeration(field: NtupleField<'_>) -> bool {
 }
 
 impl Schema {
-    /// The C++ type of a field as somebody would ask for it, with versions, checksums and bases of classes, and with reduced
-    /// precision of numbers: as `std::vector<Muon@3#1f0c9b2e{Particle{pt,eta}}>`, `float[Real32Trunc:16]`. Empty for a field
-    /// without a type. `name_of`: names of members in Arrow.
-    pub fn asked_type<'s>(&'s self, id: FieldId, name_of: &'s dyn Fn(FieldId) -> Option<&'s str>) -> String {
-        let spelling = Asked { schema: self, name_of };
-        self.field_of(id).and_then(|field| self.spelled(field, &spelling)).unwrap_or_default()
+    /// The C++ types of a field, whose path is empty, and of what [`members_in_variants`](Schema::members_in_variants) has of it,
+    /// as somebody would ask for them, with versions, checksums and bases of classes, and with reduced precision of numbers: as
+    /// `std::vector<Muon@3#1f0c9b2e{Particle{pt,eta}}>`, `float[Real32Trunc:16]`. Empty for a field without a type. `name_of`:
+    /// names of members in Arrow.
+    pub fn asked_types<'s>(
+        &'s self,
+        id: FieldId,
+        name_of: &'s dyn Fn(FieldId) -> Option<&'s str>,
+    ) -> Vec<(String, String)> {
+        let inside = self.members_in_variants(id);
+        let names: HashMap<FieldId, &str> = inside.iter().map(|member| (member.field(), member.name())).collect();
+        let spelling = Asked { schema: self, name_of: &|id| names.get(&id).copied().or_else(|| name_of(id)) };
+        let spelled = |id| self.field_of(id).and_then(|field| self.spelled(field, &spelling)).unwrap_or_default();
+        let inside = inside.iter().map(|member| (member.path().to_owned(), spelled(member.field())));
+        iter::once((String::new(), spelled(id))).chain(inside).collect()
     }
 
     /// Describes the classes of all records, in their order, each as often as it has other members. A class of members that
@@ -397,7 +407,7 @@ mod tests {
         let codes: Vec<_> = infos[0].elements[1..].iter().map(|one| one.type_code).collect();
         assert_eq!(codes, [3, 300, 300, 300, 3, 300, 14, 24]);
         let name_of = |_: FieldId| None;
-        let asked = |id| schema.asked_type(FieldId(id), &name_of);
+        let asked = |id| schema.asked_types(FieldId(id), &name_of).swap_remove(0).1;
         assert_eq!(asked(0), format!("Muon#{:08x}{{Particle#c13c7188{{pt,eta}}}}", infos[0].checksum));
         assert_eq!(asked(5), "std::vector<Track#94cbac2d>");
         assert_eq!(asked(12), "std::map<std::int32_t,float>");

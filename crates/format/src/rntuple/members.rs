@@ -128,6 +128,25 @@ impl Schema {
         collecting.found
     }
 
+    /// The alternatives of the variants in a field, and the members of records in them, which are no members of anything
+    /// outside: `1.hits` is a member of the second alternative.
+    pub fn members_in_variants(&self, id: FieldId) -> Members {
+        let (path, full_path, found) = (String::new(), String::new(), Members::default());
+        let mut collecting = Collecting { schema: self, n_qualified_left: MAX_QUALIFIED_BYTES, path, full_path, found };
+        if let Some(field) = self.field_of(id) {
+            collecting.alternatives(field, "");
+        }
+        let mut number = 0;
+        while let Some(member) = collecting.found.get(number) {
+            let (field, path) = (member.field(), member.path().to_owned());
+            if let Some(field) = self.field_of(field) {
+                collecting.alternatives(field, &path);
+            }
+            number += 1;
+        }
+        collecting.found
+    }
+
     /// The fields from the top to this one whose records are passed: the top, and the members of records.
     pub fn chain(&self, id: FieldId) -> Vec<FieldId> {
         let parent = |id: &FieldId| self.field_of(*id).and_then(|field| field.parent());
@@ -155,6 +174,22 @@ impl<'s> Collecting<'s> {
         let name_bytes = narrow(name_bytes);
         self.found.records.push(MemberRecord { path, full_path, name_bytes, field: field.id(), depth });
         self.members_in(field, depth);
+    }
+
+    /// Adds the alternatives of the variants in a field at a path, be it in lists, but for those in its members.
+    fn alternatives(&mut self, field: NtupleField<'s>, path: &str) {
+        for (number, part) in self.parts(field).enumerate() {
+            match field.role() {
+                Role::Record => return,
+                Role::Variant => {
+                    let name = number.to_string();
+                    self.path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                    self.full_path.clone_from(&self.path);
+                    self.member(part, name.len(), 0);
+                }
+                _ => self.alternatives(part, path),
+            }
+        }
     }
 
     /// Adds the members in the field that the paths are of.

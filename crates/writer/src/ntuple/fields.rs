@@ -136,6 +136,11 @@ pub(super) fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
+/// The name of an alternative of the variant at a path, and its own path.
+pub(super) fn alternative(path: &str, number: usize) -> (String, String) {
+    (format!("_{number}"), joined(path, &number.to_string()))
+}
+
 /// The C++ type of values; `None` if they are untyped. `is_untyped`: whether an untyped collection is around.
 fn type_name(data_type: &DataType, is_untyped: bool) -> Option<String> {
     let name = |item: &DataType| type_name(item, is_untyped);
@@ -250,10 +255,10 @@ impl Adding<'_> {
             }
             DataType::Variant(of) => {
                 let (inside, switch) = self.switch(&FieldDescription { role: Role::Variant, ..field }, around)?;
-                let names = (0..).map(|number: usize| format!("_{number}"));
-                let alternatives = names.zip(of.iter());
-                let alternatives = alternatives
-                    .map(|(name, of)| self.natural(Member { name: &name, title: "", path: at.path }, of, inside));
+                let alternatives = of.iter().enumerate().map(|(number, of)| {
+                    let (name, path) = alternative(at.path, number);
+                    self.natural(Member { name: &name, title: "", path: &path }, of, inside)
+                });
                 Ok(Node::Variant { switch, alternatives: alternatives.collect::<Result<_>>()? })
             }
             DataType::Optional(value) if **value == DataType::Nothing => {

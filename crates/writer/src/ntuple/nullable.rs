@@ -60,7 +60,9 @@ impl Typed<'_> {
             (StoredType::FixedList(..), Some(Kind::List(_) | Kind::Set { .. })) => true,
             (StoredType::FixedList(item, _), Some(Kind::Array)) => inside(item, 0),
             (StoredType::FixedList(item, _), None) => !stored::has_type_name(item),
-            (StoredType::Variant(of), _) => of.iter().enumerate().any(|(number, of)| inside(of, number)),
+            (StoredType::Variant(of), _) => of.iter().enumerate().any(|(number, of)| {
+                self.has_fixed_as_list(of, argument(wanted, number), &joined(path, &number.to_string()))
+            }),
             (StoredType::Struct(members), Some(Kind::Pair | Kind::Tuple)) => members
                 .iter()
                 .enumerate()
@@ -99,13 +101,14 @@ impl Typed<'_> {
             }
             DataType::Union(fields, mode) => {
                 let arguments = wanted.into_iter().flat_map(|wanted| &wanted.arguments);
-                let mut arguments = arguments.map(Some).chain(repeat(None));
+                let mut arguments = (0..).zip(arguments.map(Some).chain(repeat(None)));
                 let fields = fields.iter().map(|(id, field)| {
                     let is_none = *field.data_type() == DataType::Null;
-                    let wanted = if is_none { None } else { arguments.next().flatten() };
+                    let (number, wanted) = if is_none { (0, None) } else { arguments.next().unwrap_or((0, None)) };
                     let is_optional = wanted.is_some_and(|wanted| matches!(wanted.kind, Kind::Nullable(_)));
                     let wanted = if is_optional { argument(wanted, 0) } else { wanted };
-                    let data_type = self.data_type(field.data_type(), wanted, path);
+                    let path = joined(path, &i32::to_string(&number));
+                    let data_type = self.data_type(field.data_type(), wanted, &path);
                     (id, Arc::new(field.as_ref().clone().with_data_type(data_type)))
                 });
                 DataType::Union(fields.collect(), *mode)

@@ -5,7 +5,7 @@ use arrowroot_format::rntuple::{ColumnType, FieldDescription, NO_CLASS_VERSION, 
 use arrowroot_format::streamer::Primitive;
 use arrowroot_format::{Error, Result};
 
-use super::fields::{Adding, Around, ITEM, Member, Node, joined};
+use super::fields::{Adding, Around, ITEM, Member, Node, alternative, joined};
 use crate::field_type::{BYTE, CHAR, FieldType, Kind, LISTS, MAPS, Named, precise_types};
 use crate::unique::Unique;
 
@@ -139,10 +139,9 @@ impl Adding<'_> {
             (DataType::Variant(of), Kind::Variant) if of.len() == wanted.arguments.len() => {
                 let field = FieldDescription { role: Role::Variant, ..field };
                 let (inside, switch) = self.switch(&field, around)?;
-                let names = (0..).map(|number: usize| format!("_{number}"));
-                let alternatives = names.zip(of.iter()).zip(&wanted.arguments);
-                let alternatives = alternatives.map(|((name, of), wanted)| {
-                    self.typed(Member { name: &name, title: "", path: at.path }, of, wanted, inside)
+                let alternatives = of.iter().zip(&wanted.arguments).enumerate().map(|(number, (of, wanted))| {
+                    let (name, path) = alternative(at.path, number);
+                    self.typed(Member { name: &name, title: "", path: &path }, of, wanted, inside)
                 });
                 Node::Variant { switch, alternatives: alternatives.collect::<Result<_>>()? }
             }
