@@ -451,7 +451,7 @@ def test_numbers_of_entries_are_those_that_are_delivered(tree):
         ({"a": "n << 70"}, "a shift is by 0 to 63 bits"),
         ({"a": "MinIf$(n, pt > 1)"}, "is no list: each entry has one value"),
         (
-            {"a": f"Iteration${' + 1' * 60} + pt[n{' + 1' * 60}]"},
+            {"a": f"{'-' * 60}Iteration$ + pt[{'-' * 60}n]"},
             "inside each other",
         ),
     ],

@@ -174,10 +174,18 @@ class Rows:
         return self._once(number, compute) if number in self._shared else compute()
 
     def _once(self, key: Hashable, compute: Callable[[], Items]) -> Items:
-        if key not in self._known:
-            known = None if self._some_of is None else self._some_of[0].known(key, self._some_of[1])
-            self._known[key] = compute() if known is None else self._with_shared_ends(known)
-        return self._known[key]
+        found = self.found(key)
+        if found is None:
+            found = self._known[key] = compute()
+        return found
+
+    def found(self, key: Hashable) -> Items | None:
+        """Return what was computed so far by a key, as the number of a part that others share; None: nothing was."""
+        if key not in self._known and self._some_of is not None:
+            known = self._some_of[0].known(key, self._some_of[1])
+            if known is not None:
+                self._known[key] = self._with_shared_ends(known)
+        return self._known.get(key)
 
     def known(self, key: Hashable, chosen: npt.NDArray[np.int64]) -> Items | None:
         """Return what is known of some of the rows, of which these may be some; None: it is not computed yet."""
@@ -232,12 +240,27 @@ class _Evaluation:
             raise self._expression.error_in(entry, problem.message, node) from None
 
     def of(self, node: x.Node) -> Items:
-        """Return the value of a node for all rows."""
-        return self._rows.part(
-            self._expression.numbers[id(node)], lambda: self.guarded(node, lambda: self._of(node))
-        )
+        """Return the value of a node for all rows; that of a chain comes from its innermost operation on."""
+        outer: list[x.Node] = []
+        value = self._found(node)
+        while value is None and (following := x.goes_on(node)) is not None:
+            outer.append(node)
+            node, value = following, self._found(following)
+        if value is None:
+            value = self._part(node)
+        for one in reversed(outer):
+            value = self._part(one, value)
+        return value
 
-    def _of(self, node: x.Node) -> Items:
+    def _found(self, node: x.Node) -> Items | None:
+        return self._rows.found(self._expression.numbers[id(node)])
+
+    def _part(self, node: x.Node, inner: Items | None = None) -> Items:
+        compute = partial(self.guarded, node, partial(self._of, node, inner))
+        return self._rows.part(self._expression.numbers[id(node)], compute)
+
+    def _of(self, node: x.Node, inner: Items | None = None) -> Items:
+        """Return the value of a node; ``inner``: that of the part with which its chain goes on."""
         if isinstance(node, x.Number):
             return Items(np.asarray(node.value))
         if isinstance(node, x.Text):
@@ -245,16 +268,19 @@ class _Evaluation:
         if isinstance(node, x.Name):
             return self._expression.value_of(node, self._rows)
         if isinstance(node, x.Logic):
-            return lists.logic(node.operator, [self._condition(operand) for operand in node.operands])
+            found = self._condition(node.operands[0])
+            for operand in node.operands[1:]:
+                found = lists.logic(node.operator, [found, self._condition(operand)])
+            return found
         if isinstance(node, x.Unary):
             return self._unary(node.operator, self.of(node.operand))
         if isinstance(node, x.Binary):
-            left, right = self.of(node.left), self.of(node.right)
+            left = self.of(node.left) if inner is None else inner
             compute = lists.compare if node.operator in COMPARISONS else numbers.arithmetic
-            return compute(node.operator, left, right)
+            return compute(node.operator, left, self.of(node.right))
         if isinstance(node, x.Conditional):
-            condition = self._condition(node.condition)
-            return choices.choose(condition, self.of(node.if_true), self.of(node.if_false))
+            condition, if_true = self._condition(node.condition), self.of(node.if_true)
+            return choices.choose(condition, if_true, self.of(node.if_false) if inner is None else inner)
         if isinstance(node, x.Item):
             of = self.of(node.of)
             found = lists.item(of, self.of(node.at), node.n_outer)
@@ -310,4 +336,5 @@ class _Evaluation:
         return values
 
     def _condition(self, node: x.Node) -> Items:
-        return self.guarded(node, lambda: lists.truth(self.of(node)))
+        value = self.of(node)
+        return self.guarded(node, partial(lists.truth, value))

@@ -2,7 +2,7 @@
 
 Nothing is evaluated here, and Python's own evaluation is never used. Lowest precedence first, as in C and Python:
 
-    conditional := or ("?" conditional ":" conditional)?
+    conditional := or ("?" conditional ":" or)*
     or          := and (("||" | "or") and)*
     and         := not (("&&" | "and") not)*
     not         := "not" not | bit_or
@@ -43,14 +43,16 @@ from arrowroot._expressions.nodes import (
     Place,
     Text,
     Unary,
+    depth_of,
 )
 from arrowroot._expressions.tokens import TRUTHS, WORDS, Cutter, Token, longer_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Only programs that went wrong write longer texts and deeper nesting, which would exhaust the stack.
-_MAX_CHARACTERS = 100_000
+#: Only programs that went wrong write longer texts, and aliases of files have no reason to be as long.
+_MAX_CHARACTERS, _MAX_CHARACTERS_OF_ALIAS = 1_000_000, 100_000
+#: Deeper nesting would exhaust the stack.
 MAX_DEPTH = 100
 _MAX_INTEGER = 2**64 - 1
 #: How much operators bind.
@@ -88,9 +90,10 @@ def parse(
 
     Raises: FilterError, with the place, for what is not in the grammar.
     """
-    if len(text) > _MAX_CHARACTERS:
+    most = _MAX_CHARACTERS_OF_ALIAS if of_draw else _MAX_CHARACTERS
+    if len(text) > most:
         raise FilterError(
-            f"an expression of {len(text):,} characters; at most {_MAX_CHARACTERS:,} are read", "", 0, 0, what
+            f"an expression of {len(text):,} characters; at most {most:,} are read", "", 0, 0, what
         )
     return _Parser(text, is_column, what, of_draw=of_draw).whole()
 
@@ -164,10 +167,20 @@ class _Parser:
         return token
 
     def _depth(self, place: Place, *parts: Node) -> int:
-        depth = 1 + max(part.depth for part in parts)
+        return self._bounded(1 + max(part.depth for part in parts), place)
+
+    def _bounded(self, depth: int, place: Place) -> int:
         if depth > MAX_DEPTH:
             self._fail(f"more than {MAX_DEPTH} operations inside each other", place)
         return depth
+
+    def _binary(self, operator: str, left: Node, right: Node) -> Node:
+        node = Binary(operator, left, right, Place(left.place.start, right.place.end), 0)
+        return node._replace(depth=self._bounded(depth_of(node), node.place))
+
+    def _choice_of_two(self, condition: Node, if_true: Node, if_false: Node, place: Place) -> Node:
+        node = Conditional(condition, if_true, if_false, place, 0)
+        return node._replace(depth=self._bounded(depth_of(node), place))
 
     def _conditional(self) -> Node:
         # Parentheses, indices and arguments are all parsed here.
@@ -176,15 +189,20 @@ class _Parser:
             self._fail(
                 f"more than {MAX_DEPTH // 2} parentheses inside each other", self._tokens[self._next].place
             )
-        node = self._logic("||", "or", lambda: self._logic("&&", "and", self._not))
-        if self._take("?"):
-            if_true = self._conditional()
+        choices: list[tuple[Node, Node]] = []
+        node = self._condition()
+        while self._take("?"):
+            choices.append((node, self._conditional()))
             self._expect(":")
-            if_false = self._conditional()
-            place = Place(node.place.start, if_false.place.end)
-            node = Conditional(node, if_true, if_false, place, self._depth(place, node, if_true, if_false))
+            node = self._condition()
+        for condition, if_true in reversed(choices):
+            place = Place(condition.place.start, node.place.end)
+            node = self._choice_of_two(condition, if_true, node, place)
         self._nesting -= 1
         return node
+
+    def _condition(self) -> Node:
+        return self._logic("||", "or", lambda: self._logic("&&", "and", self._not))
 
     def _logic(self, operator: str, word: str, operand: Callable[[], Node]) -> Node:
         operands = [operand()]
@@ -235,8 +253,7 @@ class _Parser:
                 self._refuse_comparison(token, node, is_open=is_open)
                 right = self._operation(level + 1)
                 self._refuse_comparison(token, right, is_open=self._is_open(right))
-                place = Place(node.place.start, right.place.end)
-                node = Binary(token.text, node, right, place, self._depth(place, node, right))
+                node = self._binary(token.text, node, right)
             again = self._tokens[self._next]
             if level == _LEVELS["in"] and self._level() == level:
                 self._cutter.refuse_sign(again.place)
@@ -309,8 +326,7 @@ class _Parser:
             self._fail(f"more than {MAX_DEPTH // 2} powers inside each other", token.place)
         exponent = self._unary()
         self._nesting -= 1
-        place = Place(node.place.start, exponent.place.end)
-        return Binary(token.text, node, exponent, place, self._depth(place, node, exponent))
+        return self._binary(token.text, node, exponent)
 
     def _postfix(self) -> Node:
         node = self._primary()
@@ -448,10 +464,10 @@ class _Parser:
         if not fewest <= len(arguments) <= most:
             wanted = str(fewest) if fewest == most else f"{fewest} or more"
             self._fail(f"{name.text}() takes {wanted}, not {len(arguments)} arguments", place)
-        depth = self._depth(place, *arguments)
         if function == "where":
             condition, if_true, if_false = arguments
-            return Conditional(condition, if_true, if_false, place, depth)
+            return self._choice_of_two(condition, if_true, if_false, place)
+        depth = self._depth(place, *arguments)
         if function in ("MinIf$", "MaxIf$"):
             # One of the entry is for all of its items.
             of, condition = arguments

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arrowroot._expressions.functions import SIZE
-from arrowroot._expressions.nodes import Call, Item, Member, Name, Node, parts_of, walk, with_parts
+from arrowroot._expressions.nodes import (
+    Call,
+    Item,
+    Member,
+    Name,
+    Node,
+    depth_of,
+    goes_on,
+    parts_of,
+    walk,
+    with_parts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,15 +39,29 @@ def with_lists(node: Node) -> Node:
 
 def height(node: Node) -> int:
     """Return how many operations are inside each other."""
-    return 1 + max(map(height, parts_of(node)), default=-1)
+    found: dict[int, int] = {}
+    for one in reversed(list(walk(node))):
+        found[id(one)] = depth_of(one, lambda part: found[id(part)])
+    return found[id(node)]
 
 
 def _with_lists(node: Node, lists: Sequence[Node]) -> Node:
+    chain = [node]
+    while (following := goes_on(chain[-1])) is not None:
+        chain.append(following)
+    made, of = _one_with_lists(chain[-1], lists), chain.pop()
+    while chain:
+        parts = [made if part is of else _with_lists(part, lists) for part in parts_of(chain[-1])]
+        made, of = with_parts(chain[-1], parts), chain.pop()
+    return made
+
+
+def _one_with_lists(node: Node, lists: Sequence[Node]) -> Node:
     if _is_iteration(node):
-        return with_parts(node, lists[:_MAX_LISTS])
+        return with_parts(node, lists)
     parts = list(parts_of(node))
     if isinstance(node, Item):
-        index = _with_lists(node.at, [*_lists_in(node.of), *lists])
+        index = _with_lists(node.at, [*_lists_in(node.of), *lists][:_MAX_LISTS])
         return with_parts(node, [_with_lists(node.of, lists), index])
     is_own = isinstance(node, Call) and (
         node.function in _MAKING_LISTS or (node.function in _OF_ONE_LIST and len(parts) == 1)
@@ -45,18 +70,20 @@ def _with_lists(node: Node, lists: Sequence[Node]) -> Node:
 
 
 def _lists_in(node: Node) -> list[Node]:
-    """Return the parts of a formula that may be lists whose items go along with each other."""
-    if isinstance(node, Call) and node.function in _OF_ONE_LIST and len(node.arguments) == 1:
-        return []
-    is_whole = isinstance(node, Name | Item | Member) or (
-        isinstance(node, Call) and node.function in _MAKING_LISTS
-    )
-    if is_whole and not any(map(_is_iteration, walk(node))):
-        return [node]
-    if isinstance(node, Call) and node.function in _MAKING_LISTS:
-        return []
-    parts = [node.of] if isinstance(node, Item) else parts_of(node)
-    return [found for part in parts for found in _lists_in(part)]
+    """Return the first parts of a formula that may be lists whose items go along with each other."""
+    found: list[Node] = []
+    waiting = [node]
+    while waiting and len(found) < _MAX_LISTS:
+        one = waiting.pop()
+        if isinstance(one, Call) and one.function in _OF_ONE_LIST and len(one.arguments) == 1:
+            continue
+        makes_lists = isinstance(one, Call) and one.function in _MAKING_LISTS
+        is_whole = isinstance(one, Name | Item | Member) or makes_lists
+        if is_whole and not any(map(_is_iteration, walk(one))):
+            found.append(one)
+        elif not makes_lists:
+            waiting.extend(reversed([one.of] if isinstance(one, Item) else parts_of(one)))
+    return found
 
 
 def _is_iteration(node: Node) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 
 class Place(NamedTuple):
@@ -146,11 +147,32 @@ def with_parts(node: Node, parts: Sequence[Node]) -> Node:
     return node._replace(of=parts[0]) if isinstance(node, Member) else node
 
 
+def goes_on(node: Node) -> Node | None:
+    """Return the part of a node with which a chain goes on: "a + b" of "a + b - c", "d ? e : f" of "b ? c : d ? e : f".
+
+    None: with none. A chain may be long, as that of generated weights: all that goes through nodes does so in a loop
+    along it, and it counts as one operation inside of what is around it.
+    """
+    if isinstance(node, Binary) and isinstance(node.left, Binary):
+        return node.left
+    if isinstance(node, Conditional) and isinstance(node.if_false, Conditional):
+        return node.if_false
+    return None
+
+
+def depth_of(node: Node, of_part: Callable[[Node], int] = attrgetter("depth")) -> int:
+    """Return how many operations are inside each other; ``of_part``: tells it of the parts of the node."""
+    following = goes_on(node)
+    return max((of_part(part) + (part is not following) for part in parts_of(node)), default=0)
+
+
 def walk(node: Node) -> Iterator[Node]:
     """Yield a node and all that it computes with, in the order of the text."""
-    yield node
-    for part in parts_of(node):
-        yield from walk(part)
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting.extend(reversed(parts_of(one)))
 
 
 def names_in(node: Node) -> Iterator[Name]:

@@ -75,9 +75,10 @@ class Expression:
         self.what = what
         self._scope = scope
         self.node = grammar.parse(text, scope.is_column, what, of_draw=of_draw)
-        self._found: dict[tuple[str, bool], _Referent] = {
-            (name.name, name.exact): self._resolve(name) for name in names_in(self.node)
-        }
+        self._found: dict[tuple[str, bool], _Referent] = {}
+        for name in names_in(self.node):
+            if (name.name, name.exact) not in self._found:
+                self._found[name.name, name.exact] = self._resolve(name)
         #: The columns of the tree that it needs, by their paths.
         self.columns: list[str] = list(
             dict.fromkeys(
@@ -118,12 +119,13 @@ class Expression:
     def numbers(self) -> Mapping[int, int]:
         """The number of each part of it, by the identity of its node: those that compute the same have the same."""
         found: dict[int, int] = {}
-        self._number(self.node, found)
+        # The parts of a node come behind it.
+        for node in reversed(list(walk(self.node))):
+            found[id(node)] = self._number(node, [found[id(part)] for part in parts_of(node)])
         return found
 
-    def _number(self, node: Node, found: dict[int, int]) -> int:
-        """Number the parts of a node, and it. A method, as a function that calls itself would keep the files open."""
-        parts = [self._number(part, found) for part in parts_of(node)]
+    def _number(self, node: Node, parts: Iterable[int]) -> int:
+        """Return the number of a node, of those of its parts."""
         own = (value for field, value in zip(node._fields, node, strict=True) if field != "depth")
         # 1, 1.0 and true are equal, but not in text.
         key: tuple[object, ...] = (
@@ -135,8 +137,7 @@ class Expression:
             path, members, expression, origin = self._found[node.name, node.exact]
             of = (path, origin) if expression is None else (expression.numbers[id(expression.node)],)
             key = (Name, *of, *members)
-        found[id(node)] = self._scope.part_numbers.setdefault(key, len(self._scope.part_numbers))
-        return found[id(node)]
+        return self._scope.part_numbers.setdefault(key, len(self._scope.part_numbers))
 
     @property
     def only_column(self) -> str | None:
@@ -455,21 +456,18 @@ def parts_needed_again(expressions: Iterable[Expression]) -> set[int]:
     """Return the numbers of the parts that several expressions compute, or one several times."""
     seen: set[int] = set()
     again: set[int] = set()
-
-    def visit(expression: Expression, node: Node) -> None:
+    waiting: list[tuple[Expression, Node]] = [(one, one.node) for one in expressions]
+    while waiting:
+        expression, node = waiting.pop()
         number = expression.numbers[id(node)]
         if isinstance(node, Name):
             if (defined := expression.definition_of(node)) is not None:
-                visit(defined, defined.node)
+                waiting.append((defined, defined.node))
         elif number in seen:
             again.add(number)
         elif not isinstance(node, Number | Text):
             seen.add(number)
-            for part in parts_of(node):
-                visit(expression, part)
-
-    for one in expressions:
-        visit(one, one.node)
+            waiting.extend((expression, part) for part in parts_of(node))
     return again
 
 
