@@ -53,6 +53,7 @@ __all__ = [
     "NoSuchColumnError",
     "NoSuchFileError",
     "NoSuchKeyError",
+    "NoSuchOriginWarning",
     "NotFoundError",
     "OutOfMemoryError",
     "OutOfRangeError",
@@ -263,6 +264,13 @@ class DrawDiffersWarning(ArrowrootWarning):
     """A filter selects entries in which an item that it names is missing; TTree::Draw selects none of them.
 
     >>> warnings.filterwarnings("ignore", category=ar.DrawDiffersWarning)
+    """
+
+
+class NoSuchOriginWarning(ArrowrootWarning):
+    """An expression compares the sample, file or tree of entries with a text that none of those that are read has.
+
+    >>> warnings.filterwarnings("error", category=ar.NoSuchOriginWarning)
     """
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -335,3 +337,71 @@ def test_steps_end_where_the_file_does(tmp_path):
                 ar.InvalidRequestError, match=r"b\.root.* has 3 entries, and its steps end at"
             ):
                 ask(wrong)
+
+
+def told_of(made):
+    """Return the warnings of origins that are none."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        made()
+    assert all(one.category is ar.NoSuchOriginWarning for one in told)
+    return [str(one.message).partition("\n")[0] for one in told]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sample == 'ttbra'", "no sample is called 'ttbra'; did you mean 'ttbar'?"),
+        ("'Data' != sample", "no sample is called 'Data'; did you mean 'data'?"),
+        ("sample in ('data', 'signal')", "no sample is called 'signal'; there are 'ttbar', 'data', 'lost'"),
+        ("startswith(sample, 'dy')", "no sample begins with 'dy'; there are 'ttbar', 'data', 'lost'"),
+        ("tree == 'Events'", "no tree is called 'Events'; there are 't'"),
+        ("file == 'c.root'", "no file is called 'c.root'; did you mean '{folder}/c.root'?"),
+        ("contains(file, 'run')", "no file contains 'run'; there are {files}"),
+        ("sample == 'lost' || file == '{folder}/gone.root'", None),
+        ("sample == 'data' && endswith(file, '/c.root') && tree == \"t\"", None),
+        (
+            "(sample == 'ttbar' ? 1 : sample == 'nothing' ? 2 : 3) > 1",
+            "no sample is called 'nothing'; there are",
+        ),
+    ],
+)
+def test_a_text_that_no_origin_has_is_told_with_those_that_there_are(of_two, tmp_path, text, expected):
+    files = {"ttbar": of_two["A"], "data": of_two["C"], "lost": [f"{tmp_path}/gone.root"]}
+    text = text.format(folder=tmp_path)
+    names = [repr(f"{tmp_path}/{name}.root") for name in ("a", "b", "c", "gone")]
+    line = expected and expected.format(folder=tmp_path, files=", ".join(names))
+    skip = {"on_error": lambda _: None}
+    for made in (
+        lambda: ar.scan(files, "t", ["x"], filter=text, **skip).to_arrow(),
+        lambda: ar.scan(files, "t", ["x"], define={"w": f"({text}) ? 1 : 2"}, **skip).to_arrow(),
+        lambda: ar.scan(files, "t", ["x"], filter=text, missing="null", **skip).to_arrow(),
+        lambda: ar.scan(files, "t", **skip).hist({"h": ar.Hist((1, 0, 9), x="x", where=text)}),
+    ):
+        told = told_of(made)
+        assert len(told) == (expected is not None), told
+        if expected:
+            assert line in told[0]
+
+
+def test_a_text_that_no_origin_has_is_told_of_whole_data_sets(of_two, tmp_path):
+    """A piece, or an input, does not know the samples of the others, which its maker does."""
+    text = "sample != 'B' and x > 0"
+    line = "filter: no sample is called 'B'; did you mean 'A' or 'C'?"
+    pieces = []
+    assert told_of(lambda: pieces.extend(ar.partitions(of_two, "t", filter=text))) == [line]
+    assert told_of(lambda: [piece.read() for piece in pieces]) == []
+    assert (
+        told_of(lambda: [piece.read() for piece in ar.partitions(of_two, "t", filter="sample == 'A'")]) == []
+    )
+    for missing in ("raise", "null"):
+        skim = functools.partial(ar.skim, of_two, tmp_path / "o.root", "t", missing=missing)
+        assert told_of(functools.partial(skim, filter=text)) == [line]
+        assert told_of(functools.partial(skim, filter="sample == 'C'")) == []
+    scan = []
+    define = {"w": "sample == 'B' ? 1 : 2"}
+    assert len(told_of(lambda: scan.append(ar.scan(of_two, "t", define=define)))) == 1
+    # It is told once.
+    assert told_of(lambda: scan[0].hist({"h": ar.Hist((1, 0, 9), x="x", weight="w")})) == []
+    with ar.open(of_two["C"][0]) as file:
+        assert told_of(lambda: file["t"].entries_where("file == 'a.root'")) != []

@@ -62,6 +62,8 @@ class Chain:
         self.tree = tree
         self._aliases = aliases
         self._of_row = of_row
+        #: Texts of origins that are none, of which people know.
+        self._told: set[tuple[str, str, str]] = set()
 
     @property
     def location(self) -> str:
@@ -279,9 +281,12 @@ class Chain:
             delivered = zips.choose(list(outputs.columns))
             outputs = outputs._replace(columns={name: outputs.columns.get(name) for name in delivered})
         chosen = outputs.needed
+        scope = scope or (self.scope(options) if condition is not None else None)
         bound = self.bound(condition, options, lumi_mask, scope=scope) if is_filtered else None
         # From here on other files are opened. All columns are chosen by now, so each file is checked for them.
         entries = self.entry_set(given.get("entries"), options)
+        if scope is not None:
+            self.warn_of_no_origin(scope)
         start = self.passes(chosen, entries, options, bound)
         start = partial(_computing, start, outputs, entries)
         if given.get("origin") is not None:
@@ -355,6 +360,26 @@ class Chain:
 
         return Origins(self.members, self.samples)
 
+    def warn_of_no_origin(self, scope: Scope) -> None:
+        """Warn, once each, of texts with which expressions compare origins, and that no tree here has."""
+        asked = {one[:3]: one for one in scope.asked if one[:3] not in self._told}
+        # A tree of a row does not know the others.
+        if not asked or self.of_row is not None:
+            return
+        from arrowroot._expressions.origins import warn_of_none
+
+        self._told.update(asked)
+        warn_of_none(asked.values(), self._texts_of)
+
+    def _texts_of(self, origin: Any) -> Sequence[str]:
+        """Return the texts that an origin may be, those of files that are left out, too."""
+        from arrowroot._select.origins import SAMPLE
+
+        if origin == SAMPLE:
+            return [name for name in dict.fromkeys(self.all_samples) if name]
+        left_out = [] if self.leaving_out is None or origin != "file" else self.leaving_out.not_opened
+        return list(dict.fromkeys([*self.origins.texts(origin)[0], *(one.url for one in left_out)]))
+
     @property
     def of_row(self) -> OfRow | None:
         """Notes of a tree alone on the row that it is a part of; None: it is of none."""
@@ -369,6 +394,11 @@ class Chain:
     def samples(self) -> Sequence[str]:
         """The sample of each tree; "" for none."""
         return ["" if self._of_row is None else self._of_row.sample]
+
+    @property
+    def all_samples(self) -> Sequence[str]:
+        """The samples of all files, those that cannot be read, too."""
+        return self.samples
 
     def passes(
         self, chosen: list[str], entries: EntrySet, options: Options, bound: Filter | None

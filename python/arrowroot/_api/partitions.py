@@ -323,6 +323,8 @@ def partitions(
     of_filter: Collection[str] = (
         chain.bound(filter, options, scope=scope).columns if filter is not None else ()
     )
+    if scope is not None:
+        chain.warn_of_no_origin(scope)
     used = _used(outputs, scope, filter)
     names = list(dict.fromkeys([*outputs.needed, *of_filter]))
     of_all = chain.first_schema(names, options) if may_differ else None

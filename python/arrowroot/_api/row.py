@@ -208,6 +208,11 @@ class Row(Chain):
         return self._samples
 
     @property
+    def all_samples(self) -> Sequence[str]:
+        """The samples of all files, those that cannot be read, too."""
+        return self._samples_of_files or ()
+
+    @property
     def has_samples(self) -> bool:
         """True if the files are of samples."""
         return any(self._samples_of_files or ())

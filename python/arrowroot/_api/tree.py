@@ -484,6 +484,7 @@ class Tree(TreeMetadata):
         chain = self._whole()
         scope = chain.scope(read, options.get("define"))
         bound = chain.bound(filter, read, options.get("lumi_mask"), scope=scope)
+        chain.warn_of_no_origin(scope)
         filtered = chain.filtered(bound, [], chain.entry_set(options.get("entries"), read), read)
         source = first_pass(chain.source, filtered, read)
         found: list[npt.NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]

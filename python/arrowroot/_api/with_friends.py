@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from arrowroot._options import Options
     from arrowroot._passes.first_pass import Files
     from arrowroot._passes.friends import FriendBranch
+    from arrowroot._passes.left_out import LeavingOut
     from arrowroot._passes.source import EnginePass
     from arrowroot._select.entries import Entries, EntrySet
     from arrowroot._select.events import Member as TreeInARow
@@ -144,6 +145,16 @@ class WithFriends(Chain):
     def samples(self) -> Sequence[str]:
         """The samples of the main chain's trees."""
         return self.main.samples
+
+    @property
+    def all_samples(self) -> Sequence[str]:
+        """The samples of all files of the main chain."""
+        return self.main.all_samples
+
+    @property
+    def leaving_out(self) -> LeavingOut | None:
+        """The taker of files of the main chain that cannot be read."""
+        return self.main.leaving_out
 
     @property
     def of_row(self) -> OfRow | None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arrowroot._errors import NoSuchOriginWarning, nearest, warn
+from arrowroot._expressions.functions import OF_TEXTS
 from arrowroot._expressions.lists import Items
+from arrowroot._expressions.nodes import Binary, Call, Name, Node, Text, parts_of, walk
+from arrowroot._render import N_QUOTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -38,3 +42,59 @@ class OriginOf:
             return Items(self._origins.entries_in(entries, trees))
         texts, codes = self._origins.texts(name)
         return Items(pc.take(pa.array(texts, pa.string()), pa.array(codes[trees])))
+
+
+class Asked(NamedTuple):
+    """A text with which an origin is compared: by "==", or by one of the functions of texts."""
+
+    origin: str
+    by: str
+    text: str
+    #: The expression that asks, for messages.
+    what: str
+
+    @property
+    def told(self) -> str:
+        """The beginning of a message: nothing is so."""
+        words = {"startswith": "begins with", "endswith": "ends with", "contains": "contains"}
+        return f"{self.what}: no {self.origin} {words.get(self.by, 'is called')} {self.text!r}"
+
+    def is_of(self, text: str) -> bool:
+        """Return whether a text is one that is asked for."""
+        if self.by in ("startswith", "endswith"):
+            return bool(getattr(text, self.by)(self.text))
+        return self.text in text if self.by == "contains" else self.text == text
+
+
+def asked_in(node: Node, origin_of: Callable[[Name], str], what: str) -> Iterator[Asked]:
+    """Yield the texts with which an expression compares origins. ``origin_of``: that which a name stands for, or ""."""
+    for one in walk(node):
+        if isinstance(one, Binary) and one.operator in ("==", "!="):
+            by = "=="
+        elif isinstance(one, Call) and one.function in OF_TEXTS:
+            by = one.function
+        else:
+            continue
+        parts = parts_of(one)
+        origin = next((found for part in parts if isinstance(part, Name) and (found := origin_of(part))), "")
+        if origin:
+            yield from (Asked(origin, by, part.value, what) for part in parts if isinstance(part, Text))
+
+
+def warn_of_none(asked: Iterable[Asked], known: Callable[[str], Sequence[str] | None]) -> None:
+    """Warn of each text that no origin has. ``known``: the texts that there are of an origin; None: nobody knows."""
+    for one in asked:
+        texts = known(one.origin)
+        if texts is None or any(map(one.is_of, texts)):
+            continue
+        # A file goes by its whole path, of which people know the end.
+        near = [text for text in texts if text.endswith(f"/{one.text}")][:N_QUOTED] or nearest(
+            one.text, texts
+        )
+        more = f" and {len(texts) - N_QUOTED} more" if len(texts) > N_QUOTED else ""
+        hint = (
+            f"did you mean {' or '.join(map(repr, near))}?"
+            if near
+            else f"there are {', '.join(map(repr, texts[:N_QUOTED]))}{more}"
+        )
+        warn(f"{one.told}; {hint}", NoSuchOriginWarning)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from arrowroot._expressions.evaluation import NoRows, Rows
     from arrowroot._expressions.lists import Items
+    from arrowroot._expressions.origins import Asked
     from arrowroot._select.columns import Candidate
 
 
@@ -102,10 +103,17 @@ class Expression:
         )
         if self.depth > grammar.MAX_DEPTH + 1:
             raise self.error(f"more than {grammar.MAX_DEPTH} operations inside each other", self.node)
+        if any(one.origin for one in self._found.values()):
+            from arrowroot._expressions.origins import asked_in
+
+            scope.asked += asked_in(self.node, self._origin_of, what)
         #: True if it needs the numbers of the entries.
         self.needs_entries: bool = any(
             one.expression.needs_entries if one.expression else not one.path for one in self._found.values()
         )
+
+    def _origin_of(self, name: Name) -> str:
+        return self._found[name.name, name.exact].origin
 
     @cached_property
     def names_origin(self) -> bool:
@@ -354,6 +362,8 @@ class Scope:
             self.origins = self.of_row = origins_of_row
         #: Those that expressions ask for.
         self.origins_used: set[str] = set()
+        #: Texts with which expressions compare them.
+        self.asked: list[Asked] = []
         #: Columns that are computed, by their names; each may use those before it.
         self.definitions: dict[str, Expression] = {}
         #: The names of those that are still to be added.

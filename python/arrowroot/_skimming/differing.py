@@ -15,6 +15,7 @@ from arrowroot._select.origins import NAMES
 from arrowroot._skimming.inputs import with_each_tree
 from arrowroot._skimming.request import check_one_input
 from arrowroot._skimming.tables import with_counters_of
+from arrowroot._storage.config import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,7 +82,19 @@ def _origins_in_first(request: Request) -> frozenset[str] | None:
     except ArrowrootError:
         # Whoever reads the input meets it again, and says so.
         return None
+    _warn_of_no_origin(request, scope)
     return frozenset(scope.origins_used)
+
+
+def _warn_of_no_origin(request: Request, scope: Scope) -> None:
+    """Warn of samples and files that conditions and definitions name, and that are none of the inputs'."""
+    from arrowroot._expressions.origins import warn_of_none
+
+    known = {
+        "sample": list(dict.fromkeys(request.samples.values())),
+        "file": [redacted(location) for location, _ in request.files],
+    }
+    warn_of_none({one[:3]: one for one in scope.asked}.values(), known.get)
 
 
 def _row(request: Request, **options: Any) -> Row:
@@ -117,6 +130,7 @@ def together(request: Request) -> Together:
     names = with_counters_of(row.branches, list(outputs.columns))
     scope = row.scope(options, request.define)
     used = [_bound(row, request, scope)]
+    _warn_of_no_origin(request, scope)
     used += [one.columns for one in scope.definitions.values()]
     has, where = row.tree.has_branch, row.location
     if request.lumi_mask is not None:
