@@ -169,14 +169,167 @@ def test_files_that_differ_are_no_files_to_leave_out(tmp_path):
     ("options", "message"),
     [
         ({"on_error": "ignore"}, "on_error: expected"),
-        ({"on_error": "skip", "entries": [1, 2]}, "not with entries or friends"),
-        ({"on_error": "skip", "friends": {"f": "b.root"}}, "not with entries or friends"),
     ],
 )
 def test_what_has_no_meaning_is_refused(tmp_path, options, message):
     write(tmp_path / "a.root", 1)
     with pytest.raises(ar.InvalidRequestError, match=message):
         ar.scan(tmp_path / "a.root", "T", ["x"], **options)
+
+
+@pytest.mark.parametrize("condition", [None, "x % 2 == 0", "other >= 0 && x % 2 == 0"])
+@pytest.mark.parametrize(
+    "chosen", [slice(100, 700), slice(-350, None), slice(450), slice(0, 1500, 7)], ids=str
+)
+def test_a_slice_is_of_the_entries_that_are_there(files, chosen, condition):
+    paths, sound = files
+    scan = ar.scan(
+        paths, "T", ["x"], entries=chosen, filter=condition, on_error=lambda _: None, origin="entry"
+    )
+    expected = [x for x in entries_of(sound)[chosen] if condition is None or x % 2 == 0]
+    table = scan.to_arrow()
+    assert table["x"].to_pylist() == expected
+    assert table["entry"].to_pylist() == [x % N_ENTRIES for x in expected]
+    assert [one.reason for one in scan.left_out] == ["missing", "damaged", "damaged", "no tree"]
+    assert scan.num_entries == len(entries_of(sound)[chosen])
+
+
+@pytest.mark.parametrize("chosen", [[1, 2], range(5, 9), np.arange(4)], ids=str)
+def test_numbers_of_entries_are_refused_where_a_file_could_not_be_opened(files, chosen):
+    paths, sound = files
+    with pytest.raises(ar.InvalidRequestError, match=r"0\.root, and 3 more cannot be read.*: give a slice"):
+        ar.scan(paths, "T", ["x"], entries=chosen, on_error=lambda _: None)
+    whole = [paths[number] for number in sound]
+    found = ar.scan(whole, "T", ["x"], entries=chosen, on_error="skip").to_arrow()["x"].to_pylist()
+    assert found == [entries_of(sound)[number] for number in chosen]
+
+
+def test_events_are_found_in_the_files_that_can_be_read(files):
+    paths, sound = files
+    wanted = [x for x in entries_of(range(9)) if x % 50 == 7]
+    there = [x for x in wanted if x // N_ENTRIES in sound]
+    events = ar.EventList([(x,) for x in wanted], columns=["x"], missing="ignore")
+    scan = ar.scan(paths, "T", ["x"], entries=events, on_error=lambda _: None)
+    assert scan.to_arrow()["x"].to_pylist() == there
+    with pytest.raises(ar.MissingEventsError):
+        ar.scan(paths, "T", ["x"], entries=ar.EventList([(0,)], columns=["x"]), on_error=lambda _: None)
+
+
+def test_events_are_not_looked_for_in_a_file_whose_ids_are_damaged(tmp_path, layout):
+    paths = [tmp_path / f"{number}.root" for number in range(4)]
+    for number, path in enumerate(paths):
+        write(path, number, layout)
+    spoil(paths[1], "x")
+    told = []
+    wanted = ar.EventList([(x,) for x in range(0, 4 * N_ENTRIES, 50)], columns=["x"], missing="ignore")
+    scan = ar.scan(paths, "T", ["x", "other"], entries=wanted, on_error=told.append)
+    table = scan.to_arrow()
+    assert table["x"].to_pylist() == [x for x in range(0, 4 * N_ENTRIES, 50) if x // N_ENTRIES != 1]
+    assert table["other"].to_pylist() == [
+        others_of(x // N_ENTRIES)[x % N_ENTRIES] for x in table["x"].to_pylist()
+    ]
+    assert [(Path(one.url).name, one.reason, one.n_delivered) for one in scan.left_out] == [
+        ("1.root", "damaged", 0)
+    ]
+    assert [Path(one.url).name for one in told] == ["1.root"]
+
+
+@pytest.mark.parametrize("spoilt", ["x", "other"])
+@pytest.mark.parametrize("step", [1, -1, 7])
+def test_entries_back_and_forth_are_those_before_the_damage(tmp_path, layout, spoilt, step):
+    paths = [tmp_path / f"{number}.root" for number in range(3)]
+    for number, path in enumerate(paths):
+        write(path, number, layout)
+    spoil(paths[1], spoilt)
+    wanted = list(range(3 * N_ENTRIES))[::step]
+    wanted = [*wanted[1::2], *wanted[::2]]
+    options = {"on_error": lambda _: None, "origin": ["entry"]}
+    scan = ar.scan(paths, "T", ["x", "other"], entries=wanted, **options)
+    for _ in range(2):
+        table = scan.to_arrow()
+        (one,) = scan.left_out
+        assert Path(one.url).name == "1.root"
+        in_file = sorted({x for x in wanted if x // N_ENTRIES == 1})
+        assert table["x"].to_pylist() == [
+            x for x in wanted if x // N_ENTRIES != 1 or x in in_file[: one.n_delivered]
+        ]
+        assert table["entry"].to_pylist() == [x % N_ENTRIES for x in table["x"].to_pylist()]
+    with pytest.raises(ar.InvalidRequestError, match="back and forth between files: sort them"):
+        ar.scan(paths, "T", ["x"], entries=wanted, filter="x > 3", on_error="skip")
+
+
+@pytest.fixture
+def friend(tmp_path):
+    """A friend with the entries of nine files, in another order, in two files, and its index."""
+    (tmp_path / "friends").mkdir()
+    order = np.random.default_rng(3).permutation(9 * N_ENTRIES)
+    for number, part in enumerate(np.split(order, [1000])):
+        table = {"x": part, "z": part * 10}
+        ar.write(f"{tmp_path}/friends/{number}.root:W", table)
+    return [tmp_path / "friends" / f"{number}.root" for number in range(2)]
+
+
+@pytest.mark.parametrize("condition", [None, "x % 2 == 0", "f.z % 20 == 0", "f.z >= 0 && other >= 0"])
+@pytest.mark.parametrize(
+    "options", [{}, {"batch_entries": 70}, {"entries": slice(100, 800)}, {"missing": "null"}], ids=str
+)
+def test_friends_by_an_index_are_read_beside_the_sound_files(files, friend, condition, options):
+    paths, sound = files
+    friends = {"f": ar.Friends(friend, "W", "x")}
+    columns = ["x", "f.z", "s"]
+    define = {"s": "x + f.z"}
+    scan = ar.scan(
+        paths,
+        "T",
+        columns,
+        friends=friends,
+        define=define,
+        filter=condition,
+        on_error=lambda _: None,
+        **options,
+    )
+    entries = entries_of(sound)[options.get("entries", slice(None))]
+    expected = [x for x in entries if condition is None or "%" not in condition or x % 2 == 0]
+    assert scan.to_arrow().to_pydict() == {
+        "x": expected, "f.z": [10 * x for x in expected], "s": [11 * x for x in expected]
+    }  # fmt: skip
+    assert [one.reason for one in scan.left_out] == ["missing", "damaged", "damaged", "no tree"]
+
+
+@pytest.mark.parametrize("condition", [None, "x >= 0", "f.z >= 0"])
+@pytest.mark.parametrize("index", ["x", False])
+@pytest.mark.parametrize("spoilt", ["x", "other"])
+def test_damage_ends_a_file_and_its_friend_alike(tmp_path, layout, condition, index, spoilt):
+    paths = [tmp_path / f"{number}.root" for number in range(4)]
+    for number, path in enumerate(paths):
+        write(path, number, layout)
+    n = 4 * N_ENTRIES
+    ar.write(f"{tmp_path}/friend.root:W", {"x": np.arange(n), "z": np.arange(n) * 10})
+    spoil(paths[2], spoilt)
+    friends = {"f": ar.Friends(tmp_path / "friend.root", "W", index)}
+    scan = ar.scan(
+        paths, "T", ["x", "other", "f.z"], friends=friends, filter=condition, on_error=lambda _: None
+    )
+    for _ in range(2):
+        table = scan.to_arrow()
+        (one,) = scan.left_out
+        assert (Path(one.url).name, one.reason) == ("2.root", "damaged")
+        assert one.n_delivered < N_ENTRIES
+        expected = [x for x in range(n) if x // N_ENTRIES != 2 or x % N_ENTRIES < one.n_delivered]
+        assert table["x"].to_pylist() == expected
+        assert table["f.z"].to_pylist() == [10 * x for x in expected]
+
+
+def test_friends_by_number_are_refused_where_a_file_could_not_be_opened(files, tmp_path):
+    paths, sound = files
+    n = len(sound) * N_ENTRIES
+    ar.write(f"{tmp_path}/friend.root:W", {"z": np.arange(n)})
+    for index in (None, False):
+        friends = {"f": ar.Friends(tmp_path / "friend.root", "W", index)}
+        with pytest.raises(
+            ar.InvalidRequestError, match=r"0\.root, and 3 more cannot be read.*give it an index"
+        ):
+            ar.scan(paths, "T", ["x", "f.z"], friends=friends, on_error=lambda _: None).to_arrow()
 
 
 def test_of_many_files_one_in_twenty_is_broken(tmp_path):

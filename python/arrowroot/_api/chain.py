@@ -209,7 +209,10 @@ class Chain:
             events.refuse_others(found, batches_of(source), paths, self.location)
             return entries
         columns = events.columns_in(self.tree.has_branch, self.location)
-        paths = self.id_paths(columns)
+        return self.found_events(events, self.id_paths(columns), options)
+
+    def found_events(self, events: EventList, paths: list[str], options: Options) -> npt.NDArray[np.int64]:
+        """Return the numbers of events by the columns of their ids."""
         source = self.source(paths, None, options)
         return events.entries(events.found_in(batches_of(source), paths), self.location)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from arrowroot._api.chain import Chain, cluster_of
@@ -19,6 +20,9 @@ from arrowroot._errors import (
 from arrowroot._options import Options
 from arrowroot._passes.ahead import in_order
 from arrowroot._passes.concatenated import Concatenated, Reordered
+from arrowroot._passes.source import batches_of
+from arrowroot._select.entries import is_of_trees
+from arrowroot._select.events import EventList, FoundEvents
 from arrowroot._sizes import counted, parse_size
 from arrowroot._storage.readers import n_opened_ahead
 
@@ -34,9 +38,9 @@ if TYPE_CHECKING:
     from arrowroot._filter.bind import Filter
     from arrowroot._passes.first_pass import Files
     from arrowroot._passes.left_out import LeavingOut
-    from arrowroot._passes.source import EnginePass, Source, TreeSource
+    from arrowroot._passes.source import Source, TreeSource
     from arrowroot._select.columns import Choice
-    from arrowroot._select.entries import EntrySet
+    from arrowroot._select.entries import Entries, EntrySet
     from arrowroot._select.objects import PhysicsObject
 
 T = TypeVar("T")
@@ -460,7 +464,7 @@ class Row(Chain):
         first, end = cluster_of(member.tree(), entry - member.first_entry)
         return first + member.first_entry, end + member.first_entry
 
-    def source(self, names: list[str], entries: EntrySet, options: Options) -> EnginePass:
+    def source(self, names: list[str], entries: EntrySet, options: Options) -> Concatenated:
         """Return a pass over columns, by their paths, and entries, by their numbers in the row."""
         self.require(names)
         parts, order = self.parts(entries)
@@ -470,7 +474,7 @@ class Row(Chain):
 
         if order is None:
             return Concatenated(parts, names, options, make, self._leaving_out)
-        return Reordered(parts, names, options, make, order)
+        return Reordered(parts, names, options, make, order=order, leaving_out=self._leaving_out)
 
     def source_of(self, member: Member, names: list[str], entries: EntrySet, options: Options) -> TreeSource:
         """Return a pass over columns and entries of one tree."""
@@ -486,19 +490,71 @@ class Row(Chain):
         """Return what makes passes; where files may be left out, a filter sees each file by itself."""
         if bound is None or self._leaving_out is None:
             return super().passes(chosen, entries, options, bound)
+        names = list(dict.fromkeys([*chosen, *bound.columns]))
+        alone = partial(self.alone, names=names, options=options)
+        return self.each_alone(alone, chosen, entries, bound)
+
+    def each_alone(
+        self, alone: Callable[[Member], Chain], chosen: list[str], entries: EntrySet, bound: Filter | None
+    ) -> Callable[[Options], Source]:
+        """Return what makes passes in which each tree is read by itself, so that damage ends that one alone.
+
+        alone: returns a tree with what is read beside it. The others: as of ``passes``.
+
+        Raises: InvalidRequestError for entries that go back and forth between trees.
+        """
         from arrowroot._filter.bind import Behind
         from arrowroot._passes.in_turn import InTurn
 
-        def make(options: Options) -> Source:
-            def of_member(member: Member, _: EntrySet) -> Source:
-                names = list(dict.fromkeys([*chosen, *bound.columns]))
-                condition = Behind(bound, member.first_entry)
-                return self.alone(member, names, options).passes(chosen, None, options, condition)(options)
+        parts, order = self.parts(entries)
+        if order is not None:
+            raise InvalidRequestError(
+                "on_error: not with a filter or friends and entries that go back and forth between files: sort them"
+            )
 
-            parts: list[tuple[Member, EntrySet]] = [(member, None) for member in self.members]
+        def make(options: Options) -> Source:
+            def of_member(member: Member, entries: EntrySet) -> Source:
+                condition = None if bound is None else Behind(bound, member.first_entry)
+                return alone(member).passes(chosen, entries, options, condition)(options)
+
             return InTurn(parts, chosen, of_member, self._leaving_out)
 
         return make
+
+    def entry_set(self, entries: Entries, options: Options) -> EntrySet:
+        """Return the entries that a user chose, by their numbers in the row; events are looked up.
+
+        Raises: InvalidRequestError for numbers where a file could not be opened.
+        """
+        found = super().entry_set(entries, options)
+        says_trees = entries is None or isinstance(entries, slice | EventList) or is_of_trees(entries)
+        if self._leaving_out is not None and not says_trees:
+            self._leaving_out.refuse_numbers("give a slice, of those that are there, or a list of events")
+        return found
+
+    def found_events(self, events: EventList, paths: list[str], options: Options) -> npt.NDArray[np.int64]:
+        """Return the numbers of events by the columns of their ids, but for those in files that prove damaged."""
+        if self._leaving_out is None:
+            return super().found_events(events, paths, options)
+        import numpy as np
+
+        source = self.source(paths, None, options)
+        starts = np.array([member.first_entry for member in self.members], dtype=np.int64)
+
+        def in_trees() -> Iterator[tuple[int, pa.RecordBatch]]:
+            for batch in batches_of(source):
+                if batch.num_rows:
+                    yield bisect_right(self.members, int(source.numbers()[0]), key=_first_entry) - 1, batch
+
+        found = events.found_in_trees(in_trees(), paths)
+        damaged = {one.url for one in self._leaving_out.not_read}
+        self._leaving_out.drop(damaged)
+        whole = np.array([member.url not in damaged for member in self.members], dtype=np.bool_)
+        kept = whole[found.trees]
+        entries = (found.entries + starts[found.trees])[kept]
+        return events.entries(
+            FoundEvents(found.indices[kept], np.zeros_like(entries), entries), self.location
+        )
 
     def parts(self, entries: EntrySet) -> tuple[list[tuple[Member, EntrySet]], npt.NDArray[np.int64] | None]:
         """Return what to read of each file, and the order to bring that into; None if it is in order."""

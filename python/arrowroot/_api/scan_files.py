@@ -9,7 +9,6 @@ from arrowroot._api.opened import opened_row
 from arrowroot._api.tree import Tree
 from arrowroot._api.with_friends import WithFriends
 from arrowroot._arguments import takes
-from arrowroot._errors import InvalidRequestError
 from arrowroot._options import DEFAULTS, Options, ScanOptions, is_word, named
 from arrowroot._storage.config import StorageOptions, storage_options
 from arrowroot._storage.filesets import Fileset, fileset
@@ -70,8 +69,9 @@ def scan(
 
     on_error: "raise", or "skip": leave out files that are missing, not reachable, not allowed, damaged or without the
         tree, with a warning for each, and the rest of a file whose damage shows later; :attr:`Scan.left_out` has
-        them. Or a function, called with each :class:`LeftOut`, which may raise. Entry numbers, and friends, would
-        belong to other entries where a file is left out: not with ``entries`` or ``friends``.
+        them. Or a function, called with each :class:`LeftOut`, which may raise. Where a file cannot be opened, numbers
+        would mean other entries: then ``entries`` is a slice, of the entries that are there, or a list of events, and
+        friends have an index. A friend's file that cannot be opened is an error.
     origin: some of "sample", "file", "tree" and "entry" (the number in that tree): columns of these names behind the
         others, so that weights by sample are a join; texts are dictionaries. :attr:`Scan.samples` has the metadata.
     friends: by their aliases, the files of trees whose columns are read beside: ``{"w": "weights/*.root:W"}``, or
@@ -135,10 +135,6 @@ def opened_chain(files: Fileset, friends: FriendsLike, options: Mapping[str, Any
         from arrowroot._passes.left_out import LeavingOut
 
         leaving_out = LeavingOut(options["on_error"])
-        if friends or options.get("entries") is not None:
-            raise InvalidRequestError(
-                "on_error: not with entries or friends: where a file is left out, numbers mean other entries"
-            )
     row = partial(opened_row, storage=storage)
     if not is_word(options.get("missing", "raise"), "raise") or options.get("promote", False) is not False:
         from arrowroot._api.unified import Differing, Unified

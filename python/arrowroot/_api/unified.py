@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from arrowroot._expressions.scope import Alias
     from arrowroot._filter.bind import Filter
     from arrowroot._options import Options
+    from arrowroot._passes.concatenated import Concatenated
     from arrowroot._passes.conformed import Conformed
-    from arrowroot._passes.source import EnginePass, Source
+    from arrowroot._passes.source import Source
     from arrowroot._select.columns import Candidate, Choice
     from arrowroot._select.entries import EntrySet
     from arrowroot._select.objects import CountedBranch, PhysicsObject
@@ -305,7 +306,7 @@ class Unified(Row):
         self._schemas[key] = schema
         return schema
 
-    def source(self, names: list[str], entries: EntrySet, options: Options) -> EnginePass:
+    def source(self, names: list[str], entries: EntrySet, options: Options) -> Concatenated:
         """Return a pass over columns, by their paths, and entries. Raises: as ``first_schema``."""
         self.first_schema(names, options)
         return super().source(names, entries, options)

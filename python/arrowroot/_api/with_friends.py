@@ -27,18 +27,19 @@ from arrowroot._render import shown
 from arrowroot._select.columns import Choice, select, single_names, without_short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Literal
 
     import pyarrow as pa
 
     from arrowroot._api.members import Member
     from arrowroot._expressions.scope import Alias
+    from arrowroot._filter.bind import Filter
     from arrowroot._options import Options
     from arrowroot._passes.first_pass import Files
-    from arrowroot._passes.friends import FriendBranch
+    from arrowroot._passes.friends import FriendBranch, Ids, Part
     from arrowroot._passes.left_out import LeavingOut
-    from arrowroot._passes.source import EnginePass
+    from arrowroot._passes.source import EnginePass, Source
     from arrowroot._select.entries import Entries, EntrySet
     from arrowroot._select.events import Member as TreeInARow
     from arrowroot._select.objects import CountedBranch, PhysicsObject
@@ -85,12 +86,13 @@ class WithFriends(Chain):
     def join(
         self,
         alias: str,
-        part: Chain,
+        part: Part,
         keys: Iterable[str] | None,
         *,
         shift: int = 0,
         is_by_default: bool = False,
         has_holes: bool = False,
+        ids: Ids | None = None,
     ) -> None:
         """Add a friend; the arguments are those of ``Friend``.
 
@@ -110,6 +112,7 @@ class WithFriends(Chain):
             # Nobody knows to which files of a longer chain those of a shorter one belong.
             is_as_long=is_by_default and isinstance(part, Row),
             has_holes=has_holes,
+            ids=ids,
         )
         refuse_double_names([(None, self.main), *((one.alias, one.part) for one in [*self.friends, friend])])
         self.friends.append(friend)
@@ -293,6 +296,37 @@ class WithFriends(Chain):
             paths = without_short(paths, self.short_columns(), self.location)
         self.require(paths)
         return paths
+
+    def passes(
+        self, chosen: list[str], entries: EntrySet, options: Options, bound: Filter | None
+    ) -> Callable[[Options], Source]:
+        """Return what makes passes; where files may be left out, each is read by itself, with its friends.
+
+        Raises: InvalidRequestError for friends by number where a file could not be opened.
+        """
+        if self.leaving_out is None or not isinstance(self.main, Row):
+            return super().passes(chosen, entries, options, bound)
+        self.check()
+        by_number = next((one.alias for one in self.friends if one.keys is None), None)
+        if by_number is not None:
+            self.leaving_out.refuse_numbers(
+                f"the friend {by_number!r} has them; give it an index, ar.Friends(paths, tree, (columns)), or name the "
+                "files that belong together"
+            )
+
+        main = self.main
+        needed = [self.by_name[name] for name in [*chosen, *(() if bound is None else bound.columns)]]
+        names = [branch.inner for branch in needed if not branch.part]
+        names += [key for one in self.friends for key in one.keys or ()]
+
+        def alone(member: Member) -> Chain:
+            chain = WithFriends(main.alone(member, list(dict.fromkeys(names)), options))
+            for one in self.friends:
+                shift = 0 if one.keys is not None else member.first_entry
+                chain.join(one.alias, one.part, one.keys, shift=shift, has_holes=one.has_holes, ids=one.ids)
+            return chain
+
+        return main.each_alone(alone, chosen, entries, bound)
 
     def entry_set(self, entries: Entries, options: Options) -> EntrySet:
         """Return the entries that a user chose, by their numbers in the main chain; events are looked up."""

@@ -106,10 +106,12 @@ class Reordered(Concatenated):
         paths: list[str],
         options: Options,
         make: Callable[[Member, EntrySet], TreeSource],
+        *,
         order: npt.NDArray[np.int64],
+        leaving_out: LeavingOut | None = None,
     ) -> None:
-        """``order``: the place of each entry to deliver among those of ``parts``."""
-        super().__init__(parts, paths, options, make)
+        """``order``: the place of each entry to deliver among those of ``parts``; those left out are none."""
+        super().__init__(parts, paths, options, make, leaving_out)
         self._order = order
         self._batches: Iterator[pa.RecordBatch] | None = None
         #: Entries that were delivered, and those of the last batch.
@@ -127,19 +129,33 @@ class Reordered(Concatenated):
         return batch
 
     def _sorted(self) -> Iterator[pa.RecordBatch]:
+        import numpy as np
         import pyarrow as pa
 
         read = []
+        ends = np.cumsum(
+            [0, *(_entries.count(entries, member.num_entries) for member, entries in self._parts)]
+        )
+        #: The row of each entry of the parts; -1: it was not read.
+        row_of = np.full(ends[-1], -1, dtype=np.int64)
+        n_read = 0
         while (batch := super().next_batch()) is not None:
             read.append(import_batch(batch, self))
+            part, indices = self._last
+            row_of[ends[part] + indices.start : ends[part] + indices.stop] = np.arange(
+                n_read, n_read + batch.num_rows
+            )
+            n_read += batch.num_rows
+        self._order = self._order[row_of[self._order] >= 0]
+        rows = row_of[self._order]
         table = pa.Table.from_batches(read, schema=self.schema())
         n_rows = max(1, table.num_rows)
         if self._options.batch_bytes is not None:
             n_rows = max(1, self._options.batch_bytes * n_rows // max(1, table.nbytes))
         if may_be_too_long(table):
-            return taken(table, self._order, n_rows)
+            return taken(table, rows, n_rows)
         if self.column_names:  # a table without columns has no order
-            table = table.take(pa.array(self._order))
+            table = table.take(pa.array(rows))
         return iter(table.combine_chunks().to_batches(max_chunksize=n_rows))
 
     def numbers(self) -> npt.NDArray[np.int64]:

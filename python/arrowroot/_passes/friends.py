@@ -70,6 +70,20 @@ class Names(NamedTuple):
     aliased: Sequence[FriendBranch] = ()
 
 
+class Ids:
+    """The ids of a friend's entries by an index: they are read once for all files that the friend is beside."""
+
+    def __init__(self) -> None:
+        self._known: SortedIds | None = None
+
+    def of(self, part: Part, keys: list[str], options: Options) -> SortedIds:
+        """Return the ids of all entries of a friend."""
+        if self._known is None:
+            values = _values(part, keys, (0, part.num_entries), options)
+            self._known = SortedIds(values, part.num_entries, len(keys))
+        return self._known
+
+
 class Friend:
     """A tree that is read beside another one, entry by entry or by the values of some columns."""
 
@@ -85,6 +99,7 @@ class Friend:
         is_by_default: bool = False,
         is_as_long: bool = False,
         has_holes: bool = False,
+        ids: Ids | None = None,
     ) -> None:
         """Say which entries belong together.
 
@@ -94,6 +109,7 @@ class Friend:
         is_by_default: True if entries belong together by number because nobody said otherwise.
         is_as_long: True if it must not have more entries than the main tree.
         has_holes: True if its columns are null for entries that have no partner here.
+        ids: those of its entries, kept for all that it is a friend of; None: they are let go once they are looked up.
         """
         self.alias = alias
         self.part = part
@@ -104,6 +120,8 @@ class Friend:
         self._is_by_default = is_by_default
         self._is_as_long = is_as_long
         self.has_holes = has_holes
+        self.ids = Ids() if ids is None else ids
+        self._keeps_ids = ids is not None
         #: 4 bytes for each entry of the main tree, as long as the friend has fewer than 2^31.
         self._partners: npt.NDArray[np.signedinteger[Any]] | None = None
 
@@ -217,8 +235,7 @@ class Friend:
     ) -> npt.NDArray[np.signedinteger[Any]]:
         if self._partners is None:
             main = _values(self._main, keys, self._of_main, options)
-            of_friend = _values(self.part, keys, (0, self.part.num_entries), options)
-            there = SortedIds(of_friend, self.part.num_entries, len(keys))
+            there = (self.ids if self._keeps_ids else Ids()).of(self.part, keys, options)
             n_main = self._of_main[1] - self._of_main[0]
             self._partners = _partners(main, n_main, there)
         first = self._of_main[0]

@@ -126,7 +126,8 @@ class InTurn(Generic[S]):
         if self._leaving_out is None or self._is_cancelled:
             raise error
         source = self._started.get(self._current)
-        n_delivered = source.stats().n_entries if source else 0
+        part, indices = self._last
+        n_delivered = indices.stop if part == self._current else 0
         if self._current == 0:
             self.schema()  # the other parts are compared with the first
         self._leaving_out.not_read_on(self._parts[self._current][0].url, error, n_delivered)

@@ -20,7 +20,7 @@ from arrowroot._options import is_word
 from arrowroot._render import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import Literal, TypeAlias
 
     #: The choice for a file that cannot be read.
@@ -73,6 +73,26 @@ class LeavingOut:
         #: Files that could not be opened, and those that the latest pass could not read to their ends.
         self.not_opened: list[LeftOut] = []
         self.not_read: list[LeftOut] = []
+
+    def refuse_numbers(self, what: str) -> None:
+        """Raise InvalidRequestError if a file could not be opened: numbers of entries go by all files.
+
+        what: has the numbers, and what to write instead.
+        """
+        if self.not_opened:
+            some = f", and {len(self.not_opened) - 1} more" if len(self.not_opened) > 1 else ""
+            raise InvalidRequestError(
+                f"on_error: {self.not_opened[0].url}{some} cannot be read, and numbers of entries count those of all "
+                f"files: {what}"
+            )
+
+    def drop(self, urls: Collection[str]) -> None:
+        """Take files that were found to be damaged before a pass for such as cannot be opened."""
+        known = {one.url for one in self.not_opened}
+        self.not_opened += [
+            one._replace(n_delivered=0) for one in self.not_read if one.url in urls and one.url not in known
+        ]
+        self.not_read = []
 
     def begin_pass(self) -> None:
         """Forget the latest pass."""

@@ -192,7 +192,13 @@ class EventList:
 
     def found_in(self, batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> FoundEvents:
         """Find the events among the entries of a tree, from batches of their columns."""
-        return find_in(self.sorted, ((0, batch) for batch in batches), columns)
+        return self.found_in_trees(((0, batch) for batch in batches), columns)
+
+    def found_in_trees(
+        self, batches: Iterable[tuple[int, pa.RecordBatch]], columns: Sequence[str]
+    ) -> FoundEvents:
+        """Find the events in several trees, with their numbers there, from batches with the number of their tree."""
+        return find_in(self.sorted, batches, columns)
 
     def found_by_index(self) -> FoundEvents:
         """Find the events by the index; the trees are numbers in its ``files``."""
