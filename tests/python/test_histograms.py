@@ -479,3 +479,38 @@ def test_axes_of_one_name_are_told(files):
     ):
         with pytest.raises(ar.InvalidRequestError, match=f"hist: h: two axes are called '{name}': give"):
             ar.scan(files, "t").hist({"h": wanted}, by_sample=True)
+
+
+def test_what_is_computed_of_some_entries_is_as_of_all(tmp_path):
+    """Rows in rows: columns with the same lists, other lists, single values and texts, by cuts and conditions."""
+    rng = np.random.default_rng(5)
+    n = 400
+    counts = rng.integers(0, 5, n)
+    lists = {name: ak.unflatten(rng.normal(size=counts.sum()), counts) for name in ("a", "b")}
+    columns = {
+        **lists,
+        "c": [[1.0] * (i % 3) for i in range(n)],
+        "x": np.arange(n),
+        "t": [str(i % 7) for i in range(n)],
+    }
+    ar.write(f"{tmp_path}/a.root:t", columns)
+    define = {
+        "s": "Sum(DeltaR(a, b, b, a)) + Sum(c)",
+        "m": "t == '3' ? InvariantMass(a, b, a, b) : max(a + b)",
+        "p": "DeltaPhi(9 * a, b)[0] + x",
+    }
+    cuts = {"one": "x % 2 == 0", "two": "len(a) > 1", "three": "s > 1"}
+    scan = ar.open(f"{tmp_path}/a.root")["t"].scan(define=define)
+    wanted = {
+        name: ar.Hist((20, -50, 450), x=name, weight="x + 1", cut="three", where="x % 3 == 0")
+        for name in define
+    }
+    made = scan.hist(wanted, cuts=cuts)
+    read = ar.open(f"{tmp_path}/a.root")["t"].to_arrow(["x", "a", *define], define=define).to_pylist()
+    kept = [one for one in read if one["x"] % 6 == 0 and len(one["a"]) > 1 and one["s"] > 1]
+    assert len(kept) > 10
+    for name in define:
+        values = [one[name] for one in kept if one[name] is not None]
+        weights = [one["x"] + 1 for one in kept if one[name] is not None]
+        expected, _ = np.histogram(values, 20, (-50, 450), weights=weights)
+        assert made[name].values().tolist() == pytest.approx(expected.tolist())

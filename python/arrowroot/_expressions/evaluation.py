@@ -115,6 +115,11 @@ class Rows:
         self._some_of = some_of
         #: Columns, definitions, and parts by their numbers.
         self._known: dict[Hashable, Items] = {}
+        #: Which of the rows around them these are, by how many times those are around; and the items of lists there.
+        self._at: dict[int, npt.NDArray[np.int64]] = {}
+        self._inside: dict[
+            tuple[int, int], tuple[lists.Level, tuple[lists.Level, ...], npt.NDArray[np.int64]]
+        ] = {}
         #: Which items of lists are combined with which.
         self.combinations = orders.Combinations()
         self._ends: list[lists.Level] = []
@@ -173,6 +178,10 @@ class Rows:
         """Return the values of a part of an expression, which are computed once if others share it."""
         return self._once(number, compute) if number in self._shared else compute()
 
+    def found_part(self, number: int) -> Items | None:
+        """Return the values of a part of an expression if others share it, and they are computed."""
+        return self.found(number) if number in self._shared else None
+
     def _once(self, key: Hashable, compute: Callable[[], Items]) -> Items:
         found = self.found(key)
         if found is None:
@@ -180,18 +189,45 @@ class Rows:
         return found
 
     def found(self, key: Hashable) -> Items | None:
-        """Return what was computed so far by a key, as the number of a part that others share; None: nothing was."""
-        if key not in self._known and self._some_of is not None:
-            known = self._some_of[0].known(key, self._some_of[1])
-            if known is not None:
-                self._known[key] = self._with_shared_ends(known)
+        """Return what was computed so far by a key, be it of more rows; None: nothing was."""
+        if key in self._known:
+            return self._known[key]
+        known, n_around = self._around(key)
+        if known is not None:
+            self._known[key] = self._chosen(known, n_around)
         return self._known.get(key)
 
-    def known(self, key: Hashable, chosen: npt.NDArray[np.int64]) -> Items | None:
-        """Return what is known of some of the rows, of which these may be some; None: it is not computed yet."""
-        if key in self._known:
-            return lists.chosen_entries(self._known[key], chosen)
-        return None if self._some_of is None else self._some_of[0].known(key, self._some_of[1][chosen])
+    def _around(self, key: Hashable) -> tuple[Items | None, int]:
+        """Return what is known by a key of the rows around these, and how many times those are around them."""
+        if key in self._known or self._some_of is None:
+            return self._known.get(key), 0
+        known, n_around = self._some_of[0]._around(key)  # noqa: SLF001 - rows, too
+        return known, n_around + 1
+
+    def _chosen(self, of: Items, n_around: int) -> Items:
+        """Return the values of these rows of those of the rows that are so many times around them."""
+        chosen = self._indices(n_around)
+        if len(of.levels) != 1 or of.levels[0].valid is not None:
+            return self._with_shared_ends(lists.chosen_entries(of, chosen))
+        # Columns with the same lists have the same items.
+        key = n_around, id(of.levels[0])
+        if key not in self._inside:
+            level, inside = lists.taken_lists(of.levels[0], chosen)
+            empty = self._with_shared_ends(Items(np.zeros(0), None, (level,)))
+            self._inside[key] = of.levels[0], empty.levels, inside
+        _, levels, inside = self._inside[key]
+        return lists.chosen_entries(of._replace(levels=()), inside)._replace(levels=levels)
+
+    def _indices(self, n_around: int) -> npt.NDArray[np.int64]:
+        """Return which of the rows that are so many times around them these are."""
+        if self._some_of is None:
+            return np.arange(self.num_rows)
+        if n_around not in self._at:
+            around, chosen = self._some_of
+            if n_around > 1:
+                chosen = around._indices(n_around - 1)[chosen]  # noqa: SLF001 - rows, too
+            self._at[n_around] = chosen
+        return self._at[n_around]
 
     def entries(self) -> Items:
         """Return the numbers of the entries."""
@@ -253,7 +289,7 @@ class _Evaluation:
         return value
 
     def _found(self, node: x.Node) -> Items | None:
-        return self._rows.found(self._expression.numbers[id(node)])
+        return self._rows.found_part(self._expression.numbers[id(node)])
 
     def _part(self, node: x.Node, inner: Items | None = None) -> Items:
         compute = partial(self.guarded, node, partial(self._of, node, inner))

@@ -143,13 +143,18 @@ def take(levels: tuple[Level, ...], arrays: list[Any], chosen: Array) -> tuple[t
     """Return some values, flat or nested, by their indices; ``arrays`` share the lists."""
     if not levels:
         return (), [array if array is None else _picked(array, chosen) for array in arrays]
-    before, valid = levels[0]
-    starts = before[:-1][chosen].astype(np.int64)
-    n_items = before[1:][chosen] - starts
+    level, inside = taken_lists(levels[0], chosen)
+    inner, taken = take(levels[1:], arrays, inside)
+    return (level, *inner), taken
+
+
+def taken_lists(before: Level, chosen: Array) -> tuple[Level, Array]:
+    """Return some lists, by their indices, and the indices of the items in them."""
+    starts = before.ends[:-1][chosen].astype(np.int64)
+    n_items = before.ends[1:][chosen] - starts
     ends = ends_of(n_items)
     inside = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], n_items)
-    inner, taken = take(levels[1:], arrays, inside)
-    return (Level(ends, None if valid is None else valid[chosen]), *inner), taken
+    return Level(ends, None if before.valid is None else before.valid[chosen]), inside
 
 
 def chosen_entries(of: Items, chosen: Array) -> Items:

@@ -12,22 +12,27 @@ from arrowroot._expressions.lists import Array, Items, Problem, aligned, reduce
 def delta_phi(first: Items, second: Items) -> Items:
     """Return the second angle less the first one, between -pi and pi."""
     (one, other), valid, levels = _doubles("DeltaPhi", [first, second])
-    return Items(_wrapped(other - one), valid, levels)
+    return Items(_wrapped(np.asarray(other - one)), valid, levels)
 
 
 def _wrapped(angle: Array) -> Array:
-    rest = angle
-    if not np.all(np.abs(angle) < 2 * np.pi):
-        rest = np.fmod(angle, 2 * np.pi)
-    return np.asarray(
-        np.where(rest < -np.pi, rest + 2 * np.pi, np.where(rest > np.pi, rest - 2 * np.pi, rest))
-    )
+    """Return angles of an array of their own between -pi and pi, in their place."""
+    if not (angle.max(initial=0) < 2 * np.pi and angle.min(initial=0) > -2 * np.pi):
+        np.fmod(angle, 2 * np.pi, out=angle)
+    high, low = angle > np.pi, angle < -np.pi
+    angle[high] -= 2 * np.pi
+    angle[low] += 2 * np.pi
+    return angle
 
 
 def delta_r(values: list[Items]) -> Items:
-    """Return the distance of two directions: (eta1, eta2, phi1, phi2)."""
+    """Return the distance of two directions: (eta1, eta2, phi1, phi2). The root of the squares, as ROOT has it."""
     (eta1, eta2, phi1, phi2), valid, levels = _doubles("DeltaR", values)
-    return Items(np.hypot(eta2 - eta1, _wrapped(phi2 - phi1)), valid, levels)
+    squares, others = np.asarray(eta2 - eta1), _wrapped(np.asarray(phi2 - phi1))
+    for one in (squares, others):
+        np.multiply(one, one, out=one)
+    squares += others
+    return Items(np.sqrt(squares, out=squares), valid, levels)
 
 
 def momentum(function: str, values: list[Items]) -> list[Items]:
@@ -55,7 +60,7 @@ def _doubles(name: str, values: list[Items]) -> tuple[list[Array], Array | None,
         raise Problem(f"{name}() is of numbers")
     data, valid, levels = aligned(values)
     shape = np.broadcast_shapes(*(one.shape for one in data))
-    return [np.broadcast_to(one, shape).astype(np.float64) for one in data], valid, levels
+    return [np.broadcast_to(one.astype(np.float64, copy=False), shape) for one in data], valid, levels
 
 
 def _momentum(pt: Array, eta: Array, phi: Array, mass: Array) -> tuple[Array, Array, Array, Array]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from arrowroot._expressions.evaluation import Rows
-from arrowroot._expressions.lists import truth, valid_of
+from arrowroot._expressions.lists import Items, truth, valid_of
 from arrowroot._expressions.scope import delivered_as, parts_needed_again
 from arrowroot._passes.in_turn import numbers_behind
 from arrowroot._passes.source import Around, Source, import_batch
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from arrowroot._expressions.lists import Items
     from arrowroot._expressions.scope import Expression, Scope
     from arrowroot._select.entries import EntrySet
 
@@ -105,6 +104,8 @@ class _ComputedBatch:
         from arrowroot._arrow import arrays
 
         found, (rows, at) = self._value(name)
+        if at is not None and not found.levels and isinstance(found.data, np.ndarray):
+            found, rows, at = _spread(found, at, self._n_rows), self._some[()].rows, None
         array = delivered_as(self._expressions[name], found, rows, kind)
         if at is None:
             return array
@@ -130,6 +131,13 @@ class _ComputedBatch:
                     in_one[slice(None) if at is None else at] |= _holds(value, rows.num_rows)
                 self._some[conditions] = _narrowed(self._some[()], in_one)
         return self._some[conditions]
+
+
+def _spread(of: Items, at: npt.NDArray[np.int64], n_rows: int) -> Items:
+    """Return values of some rows as those of all, null elsewhere."""
+    data, valid = np.zeros(n_rows, dtype=of.data.dtype), np.zeros(n_rows, dtype=np.bool_)
+    data[at], valid[at] = of.data, valid_of(of)
+    return Items(data, valid)
 
 
 def _holds(value: Items, n_rows: int) -> npt.NDArray[np.bool_]:
