@@ -37,6 +37,16 @@ TO_CALL = {
     "col pl.col F.col field pc.field": "n > 1",
     "ak.max np.max numpy.max": "Max$(v) > 1",
     "ak.min np.min numpy.min": "Min$(v) > 1",
+    "if": "n > 2 ? x > 1 : x > 3",
+    "Filter": "sum(v[v > 1]) > 1",
+    "Nonzero": "sum(v[v > 1]) > 1  # a condition stands in the place of indices",
+    "Map": "sum(sqrt(v)) > 1  # functions and operators are of each item",
+    "Dot np.dot": "sum(v * v) > 1",
+    "Var": "(mean(v ** 2) - mean(v) ** 2) * len(v) / (len(v) - 1) > 1",
+    "StdDev": "sqrt((mean(v ** 2) - mean(v) ** 2) * len(v) / (len(v) - 1)) > 1",
+    "np.var ak.var": "mean(v ** 2) - mean(v) ** 2 > 1",
+    "np.std ak.std": "sqrt(mean(v ** 2) - mean(v) ** 2) > 1",
+    "sizeof": "len(v) > 1",
     "Combinations ak.combinations ak.cartesian": "any(first(v) > 2 * second(v))",
 }
 #: And instead of methods of a column.
@@ -47,6 +57,8 @@ TO_ASK = {
     "isna isnull": "is_null({})",
     "notna notnull": "!is_null({})",
     "contains": 'contains({}, "a")',
+    "startswith": 'startswith({}, "a")',
+    "endswith": 'endswith({}, "a")',
     "max": "Max$({})",
     "min": "Min$({})",
 }
@@ -138,6 +150,15 @@ def for_function(name: str, functions: Iterable[str]) -> str:
 def for_name(name: str) -> str | None:
     """Return what to write instead of a name in a filter that is no column; None if nobody knows what was meant."""
     return line_of(TO_NAME, name)
+
+
+def for_number(text: str, number: str) -> str:
+    """Return what to write instead of a number with a suffix of C, or with Python's marks of thousands."""
+    whole = re.match(r"[\w.]{1,40}", text)
+    written = whole[0] if whole else number
+    if re.fullmatch(r"[0-9]+(_[0-9]+)+", written):
+        return f": write {written.replace('_', '')}"
+    return f": write {number}" if re.fullmatch("[fFuUlL]{1,3}", written.removeprefix(number)) else ""
 
 
 def for_word(word: str, behind: Sequence[str]) -> str | None:

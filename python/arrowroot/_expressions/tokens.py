@@ -87,8 +87,11 @@ class Cutter:
                 self.fail(f"unexpected {what!r}", place)
             kind = match.lastgroup or ""
             if kind == "number" and self._text[place.end : place.end + 1].isidentifier():
+                from arrowroot._filter_hints import for_number
+
                 self.fail(
-                    "a number that goes on as a name: numbers have no letters behind them, and no _",
+                    "a number that goes on as a name: numbers have no letters behind them, and no _"
+                    f"{for_number(self._text[position:], match[kind])}",
                     Place(position, place.end + 1),
                 )
             if kind != "space":
