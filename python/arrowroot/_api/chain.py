@@ -216,10 +216,10 @@ class Chain:
         source = self.source(paths, None, options)
         return events.entries(events.found_in(batches_of(source), paths), self.location)
 
-    def scan(self, columns: Columns, given: Mapping[str, Any]) -> Scan:
-        """Return a scan. ``given``: what a user gave of ``ScanOptions``."""
+    def scan(self, columns: Columns, given: Mapping[str, Any], scope: Scope | None = None) -> Scan:
+        """Return a scan. ``given``: what a user gave of ``ScanOptions``; ``scope``: of a scan with the same."""
         options = Options.of(given)
-        return self._scans(columns, given, options)(options)
+        return self._scans(columns, given, options, scope)(options)
 
     def to_arrow(self, columns: Columns, given: Mapping[str, Any]) -> pa.Table:
         """Read a choice into a table; each column is one chunk, unless it is too long for one.
@@ -261,7 +261,7 @@ class Chain:
         return scan_with(options._replace(batch_bytes=_SMALL_BATCH_BYTES)).read_all()
 
     def _scans(
-        self, columns: Columns, given: Mapping[str, Any], options: Options
+        self, columns: Columns, given: Mapping[str, Any], options: Options, scope: Scope | None = None
     ) -> Callable[[Options], Scan]:
         """Return what makes scans of a choice, by these options or others that differ in sizes alone."""
         condition: FilterLike = given.get("filter")
@@ -278,7 +278,7 @@ class Chain:
             zips = Zips(self, columns, given)
             columns = zips.columns
         choice = Choice.of(columns, names, assemble=options.assemble, raw=options.raw)
-        outputs, scope = self.outputs(choice, options, define)
+        outputs, scope = self.outputs(choice, options, define, scope)
         outputs = outputs._replace(needed_where=given.get("needed_where", {}))
         if zips is not None:
             delivered = zips.choose(list(outputs.columns))
@@ -301,7 +301,7 @@ class Chain:
         text = "" if bound is None else bound.text
 
         def again(columns: list[str], more: Mapping[str, Any]) -> Scan:
-            return self.scan(columns, {**given, "filter_name": None, **more})
+            return self.scan(columns, {**given, "filter_name": None, **more}, scope)
 
         def stored() -> Mapping[str, pa.Field]:
             known = self.stored_fields()
@@ -325,8 +325,13 @@ class Chain:
         """Return columns by their names, nullable where missing values are stored, as far as that is known."""
         return {field.name: field for field in self.tree.stored_schema()}
 
-    def outputs(self, choice: Choice, options: Options, define: Define) -> tuple[Outputs, Scope | None]:
-        """Return the columns to deliver, and the scope of their expressions if there may be some."""
+    def outputs(
+        self, choice: Choice, options: Options, define: Define, scope: Scope | None = None
+    ) -> tuple[Outputs, Scope | None]:
+        """Return the columns to deliver, and the scope of their expressions if there may be some.
+
+        scope: one with these definitions, if there is one already.
+        """
         from arrowroot._api.outputs import Outputs, may_be_computed, outputs_of
 
         if not define and not may_be_computed(choice, self.aliases):
@@ -337,7 +342,7 @@ class Chain:
                 if not any("." in text for text in choice.columns or ()):
                     self.say_other_with_alias(error)
                     raise
-        scope = self.scope(options, define)
+        scope = scope or self.scope(options, define)
         with self._opening_others_for_names(scope):
             columns = outputs_of(choice, scope, self.choose)
         if not any(columns.values()):
