@@ -141,3 +141,20 @@ def test_a_part_with_which_a_chain_goes_on_is_no_deeper():
         )
         == 1
     )
+
+
+@pytest.mark.parametrize("n", [60, 1000])
+def test_definitions_may_use_each_other_in_a_long_row(tree, n):
+    """Each weight times the next correction, as programs write them."""
+    define = {"w0": "x", **{f"w{k}": f"w{k - 1} + (i == {k % N}) * w0" for k in range(1, n)}}
+    last = f"w{n - 1}"
+    expected = [X[i] * (1 + sum(k % N == i for k in range(1, n))) for i in range(N)]
+    scan = tree.scan([last], define=define)
+    assert not scan.schema.field(last).nullable
+    assert scan.to_arrow()[last].to_pylist() == pytest.approx(expected)
+    found = tree.to_arrow(["i"], define=define, filter=f"{last} > 2")["i"].to_pylist()
+    assert found == [i for i in range(N) if expected[i] > 2]
+    cuts = {"some": "i % 2 == 0", "more": f"w{n // 2} > 1"}
+    made = tree.scan(define=define).hist({"h": ar.Hist((1, 0, 1e9), x=last, cut="more")}, cuts=cuts)
+    half = [X[i] * (1 + sum(k % N == i for k in range(1, n // 2 + 1))) for i in range(N)]
+    assert made["h"].sum() == sum(i % 2 == 0 and half[i] > 1 for i in range(N))

@@ -162,7 +162,14 @@ class Rows:
 
     def definition(self, expression: Expression) -> Items:
         """Return the values of a defined column or an alias, which are computed once: both may have one name."""
-        return self._once(("definition", id(expression)), lambda: self.of(expression))
+
+        def is_known(one: Expression) -> bool:
+            return self.found(("definition", id(one))) is not None
+
+        if not is_known(expression):
+            for one in expression.in_order(is_known):
+                self._once(("definition", id(one)), partial(self.of, one))
+        return self._known["definition", id(expression)]
 
     def momentum(self, numbers: tuple[int, ...], compute: Callable[[], list[Items]]) -> list[Items]:
         """Return the parts of momenta of what has these numbers, which are computed once."""

@@ -31,7 +31,7 @@ from arrowroot._select.columns import by_name
 from arrowroot._select.origins import ENTRY, NAMES, SAMPLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -74,6 +74,7 @@ class Expression:
         """
         self.text = text
         self.what = what
+        self.is_alias = of_draw
         self._scope = scope
         self.node = grammar.parse(text, scope.is_column, what, of_draw=of_draw)
         self._found: dict[tuple[str, bool], _Referent] = {}
@@ -95,11 +96,11 @@ class Expression:
             if one.expression is not None
             for name in (one.path, *one.expression.definitions)
         }
-        #: How deep operations are inside each other, those of other expressions counted.
+        #: The definitions and aliases that its names are.
+        self.uses: list[Expression] = [one.expression for one in self._found.values() if one.expression]
+        #: How deep operations are inside each other, those of aliases counted. Definitions are computed one by one.
         self.depth: int = (
-            1
-            + self.node.depth
-            + max((one.expression.depth for one in self._found.values() if one.expression), default=0)
+            1 + self.node.depth + max((one.depth for one in self.uses if one.is_alias), default=0)
         )
         if self.depth > grammar.MAX_DEPTH + 1:
             raise self.error(f"more than {grammar.MAX_DEPTH} operations inside each other", self.node)
@@ -111,22 +112,39 @@ class Expression:
         self.needs_entries: bool = any(
             one.expression.needs_entries if one.expression else not one.path for one in self._found.values()
         )
+        #: True if it asks where entries come from, be it in a definition.
+        self.names_origin: bool = any(
+            one.expression.names_origin if one.expression else bool(one.origin)
+            for one in self._found.values()
+        )
 
     def _origin_of(self, name: Name) -> str:
         return self._found[name.name, name.exact].origin
 
-    @cached_property
-    def names_origin(self) -> bool:
-        """True if it asks where entries come from, be it in a definition."""
-        return any(
-            one.expression.names_origin if one.expression else bool(one.origin)
-            for one in self._found.values()
-        )
+    def in_order(self, is_known: Callable[[Expression], bool] = lambda _: False) -> Iterator[Expression]:
+        """Yield what it is made of, each once behind what that uses, and it: none is to be computed inside of another.
+
+        is_known: what is known is left out, and what that uses. What was yielded is known.
+        """
+        waiting = [self]
+        done: set[int] = set()
+        while waiting:
+            one = waiting[-1]
+            missing = [used for used in one.uses if id(used) not in done and not is_known(used)]
+            if id(one) in done or not missing:
+                waiting.pop()
+                if id(one) not in done:
+                    yield one
+                done.add(id(one))
+            else:
+                waiting += missing
 
     @cached_property
     def numbers(self) -> Mapping[int, int]:
         """The number of each part of it, by the identity of its node: those that compute the same have the same."""
         found: dict[int, int] = {}
+        for one in self.in_order(lambda one: "numbers" in vars(one)):
+            _ = one is self or one.numbers
         # The parts of a node come behind it.
         for node in reversed(list(walk(self.node))):
             found[id(node)] = self._number(node, [found[id(part)] for part in parts_of(node)])
@@ -182,15 +200,16 @@ class Expression:
         schema: of the columns that it needs. known: what was found of expressions, by identity; many may use one.
         """
         known = {} if known is None else known
-        if id(self) not in known:
-            known[id(self)] = all(self._never_null(node, schema, known) for node in walk(self.node))
+        for one in self.in_order(lambda one: id(one) in known):
+            nodes = walk(one.node)
+            known[id(one)] = all(one._never_null(node, schema, known) for node in nodes)  # noqa: SLF001 - one of these
         return known[id(self)]
 
     def _never_null(self, node: Node, schema: pa.Schema, known: dict[int, bool]) -> bool:
         if isinstance(node, Name):
             found = self._found[node.name, node.exact]
             if found.expression is not None:
-                return not found.members and found.expression.never_null(schema, known)
+                return not found.members and known[id(found.expression)]
             return not found.path or (not found.members and is_required(schema.field(found.path)))
         if isinstance(node, Binary):
             return node.operator in NEVER_NULL
