@@ -13,6 +13,7 @@ import uproot
 
 import arrowroot as ar
 from arrowroot import _native
+from arrowroot._storage import config
 from arrowroot._storage import readers as _readers
 
 N_FILES = int(os.environ.get("ARROWROOT_FILES", "300"))
@@ -69,6 +70,14 @@ def test_files_of_one_schema_are_compiled_and_opened_once(files, opened, options
     n_opened_twice = sum(counts.values()) - len(files)
     # What is kept of them is bounded by bytes.
     assert n_opened_twice == 0 or len(files) > 10_000
+
+
+def test_what_is_set_around_the_files_of_a_row_is_looked_up_once(files, monkeypatch):
+    looked = []
+    find = config.files
+    monkeypatch.setattr(config, "files", lambda: looked.append(True) or find())
+    assert ar.scan([path for path, _ in files[:9]], "T", ["c3"]).num_entries == sum(n for _, n in files[:9])
+    assert looked == [True]
 
 
 def test_values_of_files_of_one_schema_are_their_own(files):

@@ -14,7 +14,7 @@ from arrowroot._api.tree import Tree
 from arrowroot._errors import ArrowrootError, InvalidRequestError, NoSuchKeyError, UnsupportedError, of_all
 from arrowroot._objects.record import kind_text
 from arrowroot._passes.ahead import in_order
-from arrowroot._storage.config import arguments_alone, redacted, resolve, resolve_named
+from arrowroot._storage.config import Surroundings, arguments_alone, redacted, resolve_named
 from arrowroot._storage.readers import Opening, n_opened_ahead
 from arrowroot._storage.url import changed_ns, natural_key
 
@@ -39,11 +39,17 @@ def opened_trees(
     None: the error is raised. If none can be, one that says all reasons is. takes_patterns: the name of a tree may be a
     pattern, for all trees of the file that match.
     """
+    surroundings = Surroundings(storage)
+
+    def resolved(location: str) -> Opening:
+        if named_by is None:
+            return Opening(*surroundings.resolve([location]))
+        return Opening([location], resolve_named(location, named_by, arguments_alone(storage)))
 
     def attempt(number: int, path: str | None = None) -> list[Opened] | ArrowrootError:
         location, name = files[number]
         try:
-            found = _open_members(location, name or path, storage, named_by, takes_patterns=takes_patterns)
+            found = _open_members(location, name or path, resolved, takes_patterns=takes_patterns)
             if leaving_out is not None:
                 for one in found:
                     one.tree.digest()  # reads what a row needs to know
@@ -98,14 +104,11 @@ def opened_row(
 
 
 def _open_members(
-    location: str, name: str | None, storage: StorageOptions, named_by: str | None, *, takes_patterns: bool
+    location: str, name: str | None, resolved: Callable[[str], Opening], *, takes_patterns: bool
 ) -> list[Opened]:
-    if named_by is None:
-        urls, settings = resolve([location], storage)
-    else:
-        urls, settings = [location], resolve_named(location, named_by, arguments_alone(storage))
+    opening = resolved(location)
     before_ns = changed_ns(location)
-    shared = _Shared(lambda: File(Opening(urls, settings)))
+    shared = _Shared(lambda: File(opening))
     file = shared.open()
     paths = [name or file.only_tree().path]
     if takes_patterns and is_pattern(paths[0]) and paths[0] not in file:

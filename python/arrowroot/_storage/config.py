@@ -15,8 +15,12 @@ from arrowroot._storage.url import split_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeAlias
 
     from typing_extensions import Unpack
+
+    #: The name of an option, its text, and where it was set.
+    Sourced: TypeAlias = tuple[str, str, str]
 
 #: What an option takes as an argument; text is read as everywhere else.
 Value = str | int | float | os.PathLike[str] | None
@@ -199,34 +203,56 @@ def resolve(urls: Sequence[str], arguments: Mapping[str, Any]) -> tuple[list[str
     Raises: InvalidRequestError for a name that is no option, with the nearest ones; StorageError for a
     configuration file that cannot be read.
     """
-    known = names()
-    found: dict[str, Setting] = {}
+    return Surroundings(arguments).resolve(urls)
 
-    def add(name: str, text: str, origin: str) -> None:
-        found.setdefault(name, Setting(name, _as_path(text) if name in _paths() else text, origin))
 
-    for argument in _of_arguments(arguments, known):
-        add(*argument)
-    plain = []
-    for url in urls:
-        if not url:
-            raise InvalidRequestError("expected a path or URL of a file, got an empty text")
-        bare, options = split_options(url)
-        plain.append(bare)
-        for name, text in options:
-            _check_name(name, known, "URL", "arrowroot.")
-            if sum(name == other for other, _ in options) > 1:
-                raise InvalidRequestError(f"arrowroot.{name} stands in the URL more than once")
-            add(name, text, "URL")
-    for variable in _of_environment(known):
-        add(*variable)
-    for path in files():
-        for name, text, origin in _of_file(path, plain[0] if plain else "", known):
-            add(name, text, origin)
-    typed = dict.fromkeys(place for url in plain if (place := _native.origin(url)))
-    if typed:
-        found["credentials_for"] = _with_origins(found.get("credentials_for"), typed, "URL")
-    return plain, [found[name] for name in known if name in found]
+class Surroundings:
+    """What is set around files, as it was when the first of them was resolved: of many it is looked up once."""
+
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        """Take the arguments of the call."""
+        self._arguments = arguments
+        #: Options of the arguments, and of the environment; and the configuration files. None: nobody has looked.
+        self._found: tuple[list[Sourced], list[Sourced], list[str]] | None = None
+
+    def _looked_up(self) -> tuple[list[Sourced], list[Sourced], list[str]]:
+        if self._found is None:
+            known = names()
+            arguments = list(_of_arguments(self._arguments, known))
+            self._found = arguments, list(_of_environment(known)), files()
+        return self._found
+
+    def resolve(self, urls: Sequence[str]) -> tuple[list[str], list[Setting]]:
+        """Return and raise as :func:`resolve`."""
+        known = names()
+        of_arguments, of_environment, configuration_files = self._looked_up()
+        found: dict[str, Setting] = {}
+
+        def add(name: str, text: str, origin: str) -> None:
+            found.setdefault(name, Setting(name, _as_path(text) if name in _paths() else text, origin))
+
+        for argument in of_arguments:
+            add(*argument)
+        plain = []
+        for url in urls:
+            if not url:
+                raise InvalidRequestError("expected a path or URL of a file, got an empty text")
+            bare, options = split_options(url)
+            plain.append(bare)
+            for name, text in options:
+                _check_name(name, known, "URL", "arrowroot.")
+                if sum(name == other for other, _ in options) > 1:
+                    raise InvalidRequestError(f"arrowroot.{name} stands in the URL more than once")
+                add(name, text, "URL")
+        for variable in of_environment:
+            add(*variable)
+        for path in configuration_files:
+            for name, text, origin in _of_file(path, plain[0] if plain else "", known):
+                add(name, text, origin)
+        typed = dict.fromkeys(place for url in plain if (place := _native.origin(url)))
+        if typed:
+            found["credentials_for"] = _with_origins(found.get("credentials_for"), typed, "URL")
+        return plain, [found[name] for name in known if name in found]
 
 
 def resolve_named(url: str, named_by: str, settings: Iterable[Setting]) -> list[Setting]:
