@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "calls of the system on mappings")]
 
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
+use super::ALIGNMENT;
 use crate::clock::thread_cpu_time;
 use arrowroot_file::{Error, Result};
 
@@ -21,6 +23,8 @@ const SLOW_HUGE_PAGE: Duration = Duration::from_millis(1);
 /// ones in between shorten what comes next.
 const FIRST_PAUSE_BYTES: usize = 16 << 20;
 const LONGEST_PAUSE_BYTES: usize = 256 << 20;
+/// To map, populate and unmap less takes longer than to fill it.
+pub(super) const SMALLEST_MAPPED_BYTES: usize = 64 << 10;
 /// What the huge pages of this process taught.
 static HUGE_PAGES: HugePages =
     HugePages { left_bytes: AtomicUsize::new(0), next_bytes: AtomicUsize::new(FIRST_PAUSE_BYTES) };
@@ -61,13 +65,15 @@ impl HugePages {
     }
 }
 
-/// Anonymous memory from the system.
+/// Anonymous memory from the system; little of it from the allocator, which asks the system for none each time.
 ///
-/// Invariant: `start` and `n_bytes` are those of one mapping, which lives until the drop.
+/// Invariant: `start` and `n_bytes` are those of one mapping or allocation, which lives until the drop.
 pub(super) struct Mapping {
     start: NonNull<u8>,
     n_bytes: usize,
-    /// A batch before had it: most of its pages are there.
+    /// `None`: it is mapped.
+    allocated: Option<Layout>,
+    /// A batch before had it, or it is allocated: most of its pages are there.
     pub(super) is_used: bool,
     /// Its next pages shall be huge.
     is_huge: AtomicBool,
@@ -84,6 +90,13 @@ impl Mapping {
             n_bytes: n_bytes as u64,
             source: std::io::Error::from(error),
         };
+        if let Some(layout) = small_layout(n_bytes) {
+            // SAFETY: the layout has a size.
+            let start = NonNull::new(unsafe { alloc_zeroed(layout) });
+            let start = start.ok_or_else(|| out_of_memory(rustix::io::Errno::NOMEM))?;
+            let is_huge = AtomicBool::new(false);
+            return Ok(Mapping { start, n_bytes, allocated: Some(layout), is_used: true, is_huge });
+        }
         // SAFETY: a new anonymous mapping at no given address touches no memory of anybody.
         let start = unsafe {
             mmap_anonymous(
@@ -100,7 +113,10 @@ impl Mapping {
             let _ = unsafe { madvise(start, n_bytes, Advice::LinuxHugepage) };
         }
         match NonNull::new(start.cast::<u8>()) {
-            Some(start) => Ok(Mapping { start, n_bytes, is_used: false, is_huge: AtomicBool::new(is_huge) }),
+            Some(start) => {
+                let is_huge = AtomicBool::new(is_huge);
+                Ok(Mapping { start, n_bytes, allocated: None, is_used: false, is_huge })
+            }
             None => Err(out_of_memory(rustix::io::Errno::NOMEM)),
         }
     }
@@ -141,9 +157,23 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this one's own, and nobody holds it any more.
-        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.n_bytes) };
+        match self.allocated {
+            Some(layout) => {
+                // SAFETY: the allocation of this layout is this one's own, and nobody holds it any more.
+                unsafe { dealloc(self.start.as_ptr(), layout) };
+            }
+            None => {
+                // SAFETY: the mapping is this one's own, and nobody holds it any more.
+                let _ = unsafe { munmap(self.start.as_ptr().cast(), self.n_bytes) };
+            }
+        }
     }
+}
+
+/// How so little memory is allocated; `None`: it is mapped.
+fn small_layout(n_bytes: usize) -> Option<Layout> {
+    let layout = Layout::from_size_align(n_bytes, ALIGNMENT).ok()?;
+    (1..SMALLEST_MAPPED_BYTES).contains(&n_bytes).then_some(layout)
 }
 
 /// Asks for the pages of memory that will be written, at once, which is half the price of a fault for each.

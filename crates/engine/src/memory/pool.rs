@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::pages::Mapping;
+use super::pages::{Mapping, SMALLEST_MAPPED_BYTES};
 use arrowroot_file::Result;
 
 /// Memory that a process may have from here in any case: scans of a small budget have no more.
@@ -17,8 +17,6 @@ const MOST_SPARE_BYTES: usize = 64 << 20;
 const MOST_KEPT_BYTES: usize = 1 << 30;
 /// Mappings that it keeps, at most: each is looked at, and the system has no endless number of them.
 const MAX_KEPT: usize = 128;
-/// Smaller mappings are not kept: they would take the places of those that are worth more.
-const SMALLEST_KEPT_BYTES: usize = 64 << 10;
 /// What is not used again within this time, or twice this time at most, goes back to the system.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The lock is held for microseconds. Who does not get it for so long is in a child that was forked just then.
@@ -127,7 +125,8 @@ impl Pool {
 
     pub(super) fn give_back(&'static self, mut mapping: Mapping) {
         let used = self.used_bytes.fetch_sub(mapping.n_bytes(), Ordering::Relaxed) - mapping.n_bytes();
-        if mapping.n_bytes() < SMALLEST_KEPT_BYTES {
+        if mapping.n_bytes() < SMALLEST_MAPPED_BYTES {
+            // The allocator keeps it.
             return;
         }
         mapping.is_used = true;
@@ -278,14 +277,14 @@ mod tests {
     #[test]
     fn few_mappings_are_kept() {
         let pool = patient_pool();
-        use_at_once(pool, [SMALLEST_KEPT_BYTES; 2 * MAX_KEPT]);
+        use_at_once(pool, [SMALLEST_MAPPED_BYTES; 2 * MAX_KEPT]);
         assert_eq!(pool.free.lock().unwrap().len(), MAX_KEPT);
     }
 
     #[test]
     fn small_mappings_are_not_kept() {
         let pool = patient_pool();
-        use_at_once(pool, [SMALLEST_KEPT_BYTES / 2]);
+        use_at_once(pool, [SMALLEST_MAPPED_BYTES / 2]);
         assert_eq!(kept_bytes(pool), 0);
     }
 
