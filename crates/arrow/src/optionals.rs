@@ -1,19 +1,33 @@
 //! Optional values: lists of at most one item, made values with nulls.
 
+mod expand;
+
 use arrow_array::UInt32Array;
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType as ArrowType};
 
 use crate::gaps::{check_nulls, with_gaps};
+use expand::{expand, expand_bits};
+
+/// Takes memory of so many bytes, has all of it written, and makes a buffer of it.
+pub type MakeBuffer<'m> = dyn Fn(usize, &mut dyn FnMut(&mut [u8])) -> Buffer + 'm;
+
+/// A buffer of memory that nobody has kept for it.
+pub fn new_buffer(n_bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Buffer {
+    let mut bytes = vec![0; n_bytes];
+    fill(&mut bytes);
+    Buffer::from_vec(bytes)
+}
 
 /// Values that are there for each list of one item, and nulls for those of none.
 ///
-/// `ends`: offsets of the lists, from 0 to the number of values, in order.
+/// `ends`: offsets of the lists, from 0 to the number of values, in order. `make_buffer`: for numbers at their places, which
+/// may be as many bytes as all that is read.
 ///
 /// # Errors
 /// If a list has more items, if offsets lead outside of the values, or if the nulls would take too much memory.
-pub fn optionals(values: ArrayData, ends: &[i32]) -> Result<ArrayData, ArrowError> {
+pub fn optionals(values: ArrayData, ends: &[i32], make_buffer: &MakeBuffer<'_>) -> Result<ArrayData, ArrowError> {
     let [first, .., last] = ends else { return Ok(values) };
     if *first != 0 || usize::try_from(*last) != Ok(values.len()) {
         let what = format!("optional values from {first} to {last}, of {}", values.len());
@@ -25,7 +39,7 @@ pub fn optionals(values: ArrayData, ends: &[i32]) -> Result<ArrayData, ArrowErro
     let there = there(ends)?;
     check_nulls(there.len() - there.count_set_bits(), values.data_type())?;
     if is_spread(values.data_type()) {
-        return spread(values, ends, &there, true);
+        return Spread { ends, there, make_buffer }.array(values, true);
     }
     let places = ends.windows(2).map(|pair| pair[0].unsigned_abs()).collect::<Vec<u32>>();
     with_gaps(values, &UInt32Array::try_new(places.into(), Some(there.into()))?)
@@ -95,88 +109,76 @@ fn is_spread(data_type: &ArrowType) -> bool {
     }
 }
 
-/// Puts values at their places. What is missing is 0, an empty text or list; a null where the type has nulls.
-fn spread(values: ArrayData, ends: &[i32], there: &BooleanBuffer, is_nullable: bool) -> Result<ArrayData, ArrowError> {
-    let n = there.len();
-    let offset = values.offset();
-    let own = values.nulls().filter(|nulls| nulls.null_count() > 0);
-    let nulls = match (is_nullable, own) {
-        (false, _) => None,
-        (true, None) => Some(NullBuffer::new(there.clone())),
-        (true, Some(own)) => Some(NullBuffer::new(spread_bits(own.validity(), own.offset(), ends))),
-    };
-    let data_type = values.data_type().clone();
-    let builder = ArrayData::builder(data_type.clone()).len(n).nulls(nulls);
-    let buffers = values.buffers();
-    let data = match &data_type {
-        ArrowType::Boolean => {
-            let bits = spread_bits(buffers[0].as_slice(), offset, ends);
-            builder.add_buffer(bits.into_inner())
-        }
-        ArrowType::Utf8View | ArrowType::BinaryView => {
-            let views = spread_fixed::<16>(&buffers[0], offset, ends);
-            builder.add_buffer(views).add_buffers(buffers[1..].to_vec())
-        }
-        ArrowType::LargeUtf8 | ArrowType::LargeBinary | ArrowType::LargeList(_) => {
-            let offsets = spread_offsets::<i64>(buffers[0].typed_data(), offset, ends);
-            builder.add_buffer(offsets).add_buffers(buffers[1..].to_vec()).child_data(values.child_data().to_vec())
-        }
-        ArrowType::Utf8 | ArrowType::Binary | ArrowType::List(_) | ArrowType::Map(..) => {
-            let offsets = spread_offsets::<i32>(buffers[0].typed_data(), offset, ends);
-            builder.add_buffer(offsets).add_buffers(buffers[1..].to_vec()).child_data(values.child_data().to_vec())
-        }
-        ArrowType::Struct(members) => {
-            let children = values.child_data().iter().zip(members);
-            let children = children
-                .map(|(child, member)| spread(child.slice(offset, values.len()), ends, there, member.is_nullable()));
-            builder.child_data(children.collect::<Result<_, _>>()?)
-        }
-        other => builder.add_buffer(match other.primitive_width() {
-            Some(1) => spread_fixed::<1>(&buffers[0], offset, ends),
-            Some(2) => spread_fixed::<2>(&buffers[0], offset, ends),
-            Some(4) => spread_fixed::<4>(&buffers[0], offset, ends),
-            Some(8) => spread_fixed::<8>(&buffers[0], offset, ends),
-            Some(16) => spread_fixed::<16>(&buffers[0], offset, ends),
-            Some(32) => spread_fixed::<32>(&buffers[0], offset, ends),
-            _ => return Err(ArrowError::InvalidArgumentError(format!("optional values of {other}"))),
-        }),
-    };
-    #[expect(unsafe_code, reason = "to find valid values valid again costs more than all else")]
-    // SAFETY: `there` was made of `ends`, which are in order and inside of the values (`optionals` has looked): a place has a
-    // value of a valid array, or 0, or an empty list between two others; buffers and nulls have a place for each.
-    Ok(unsafe { data.build_unchecked() })
+/// The places of values.
+struct Spread<'s> {
+    ends: &'s [i32],
+    /// The same as bits, from the first bit of its buffer on.
+    there: BooleanBuffer,
+    make_buffer: &'s MakeBuffer<'s>,
 }
 
-/// Values of `N` bytes.
-fn spread_fixed<const N: usize>(values: &Buffer, offset: usize, ends: &[i32]) -> Buffer {
-    let values = values.as_slice().get(offset * N..).unwrap_or_default().as_chunks::<N>().0;
-    let mut out = vec![0; ends.len().saturating_sub(1) * N];
-    let mut next = 0;
-    for (place, pair) in out.as_chunks_mut::<N>().0.iter_mut().zip(ends.windows(2)) {
-        let is_there = u8::from(pair[0] != pair[1]);
-        // No branch: nobody can foretell it.
-        let mask = is_there.wrapping_neg();
-        *place = values.get(next).copied().unwrap_or([0; N]).map(|byte| byte & mask);
-        next += usize::from(is_there);
+impl Spread<'_> {
+    /// Puts values at their places. What is missing is 0, an empty text or list; a null where the type has nulls.
+    fn array(&self, values: ArrayData, is_nullable: bool) -> Result<ArrayData, ArrowError> {
+        let Spread { ends, there, .. } = self;
+        let offset = values.offset();
+        let own = values.nulls().filter(|nulls| nulls.null_count() > 0);
+        let nulls = match (is_nullable, own) {
+            (false, _) => None,
+            (true, None) => Some(NullBuffer::new(there.clone())),
+            (true, Some(own)) => Some(NullBuffer::new(self.bits(own.validity(), own.offset()))),
+        };
+        let data_type = values.data_type().clone();
+        let builder = ArrayData::builder(data_type.clone()).len(there.len()).nulls(nulls);
+        let buffers = values.buffers();
+        let data = match &data_type {
+            ArrowType::Boolean => builder.add_buffer(self.bits(buffers[0].as_slice(), offset).into_inner()),
+            ArrowType::Utf8View | ArrowType::BinaryView => {
+                builder.add_buffer(self.fixed::<16>(&buffers[0], offset)).add_buffers(buffers[1..].to_vec())
+            }
+            ArrowType::LargeUtf8 | ArrowType::LargeBinary | ArrowType::LargeList(_) => {
+                let offsets = spread_offsets::<i64>(buffers[0].typed_data(), offset, ends);
+                builder.add_buffer(offsets).add_buffers(buffers[1..].to_vec()).child_data(values.child_data().to_vec())
+            }
+            ArrowType::Utf8 | ArrowType::Binary | ArrowType::List(_) | ArrowType::Map(..) => {
+                let offsets = spread_offsets::<i32>(buffers[0].typed_data(), offset, ends);
+                builder.add_buffer(offsets).add_buffers(buffers[1..].to_vec()).child_data(values.child_data().to_vec())
+            }
+            ArrowType::Struct(members) => {
+                let children = values.child_data().iter().zip(members);
+                let children =
+                    children.map(|(child, member)| self.array(child.slice(offset, values.len()), member.is_nullable()));
+                builder.child_data(children.collect::<Result<_, _>>()?)
+            }
+            other => builder.add_buffer(match other.primitive_width() {
+                Some(1) => self.fixed::<1>(&buffers[0], offset),
+                Some(2) => self.fixed::<2>(&buffers[0], offset),
+                Some(4) => self.fixed::<4>(&buffers[0], offset),
+                Some(8) => self.fixed::<8>(&buffers[0], offset),
+                Some(16) => self.fixed::<16>(&buffers[0], offset),
+                Some(32) => self.fixed::<32>(&buffers[0], offset),
+                _ => return Err(ArrowError::InvalidArgumentError(format!("optional values of {other}"))),
+            }),
+        };
+        #[expect(unsafe_code, reason = "to find valid values valid again costs more than all else")]
+        // SAFETY: `there` was made of `ends`, which are in order and inside of the values (`optionals` has looked): a place
+        // has a value of a valid array, or 0, or an empty list between two others; buffers and nulls have a place for each.
+        Ok(unsafe { data.build_unchecked() })
     }
-    Buffer::from_vec(out)
-}
 
-fn spread_bits(values: &[u8], offset: usize, ends: &[i32]) -> BooleanBuffer {
-    let n = ends.len().saturating_sub(1);
-    let mut out = Vec::with_capacity(n.div_ceil(8));
-    let mut next = offset;
-    for (from, to) in ends[..n].chunks(8).zip(ends[1..].chunks(8)) {
-        let mut bits = 0;
-        for (index, (from, to)) in from.iter().zip(to).enumerate() {
-            let is_there = u8::from(from != to);
-            let value = values.get(next / 8).map_or(0, |byte| byte >> (next % 8));
-            bits |= (value & is_there) << index;
-            next += usize::from(is_there);
-        }
-        out.push(bits);
+    /// Values of `N` bytes.
+    fn fixed<const N: usize>(&self, values: &Buffer, offset: usize) -> Buffer {
+        let values = values.as_slice().get(offset * N..).unwrap_or_default().as_chunks::<N>().0;
+        let n_bytes = self.there.len().saturating_mul(N);
+        (self.make_buffer)(n_bytes, &mut |out| expand(values, self.there.values(), out.as_chunks_mut::<N>().0))
     }
-    BooleanBuffer::new(out.into(), 0, n)
+
+    fn bits(&self, values: &[u8], offset: usize) -> BooleanBuffer {
+        let n = self.there.len();
+        let mut out = vec![0; n.div_ceil(8)];
+        expand_bits(values, offset, self.there.values(), &mut out);
+        BooleanBuffer::new(out.into(), 0, n)
+    }
 }
 
 /// Offsets of lists, those of missing ones empty.
@@ -256,7 +258,7 @@ mod tests {
             let places: UInt32Array = ends.windows(2).map(|pair| (pair[1] > pair[0]).then(|| pair[0].unsigned_abs())).collect();
             for array in arrays(&numbers) {
                 let array = array.slice(skipped, n);
-                let found = optionals(array.to_data(), &ends).unwrap();
+                let found = optionals(array.to_data(), &ends, &new_buffer).unwrap();
                 found.validate_full().unwrap();
                 let naive = make_array(with_gaps(array.to_data(), &places).unwrap());
                 prop_assert_eq!(&make_array(found), &naive);
@@ -269,7 +271,7 @@ mod tests {
                 && ends.last().copied() == Some(i32::from(n))
                 && ends.windows(2).all(|pair| matches!(pair[1] - pair[0], 0 | 1));
             for array in arrays(&(0..n).collect::<Vec<_>>()) {
-                prop_assert_eq!(optionals(array.to_data(), &ends).is_ok(), is_right);
+                prop_assert_eq!(optionals(array.to_data(), &ends, &new_buffer).is_ok(), is_right);
             }
         }
     }

@@ -12,7 +12,7 @@ use arrowroot_format::streamer::Primitive;
 use super::compose::{is_nullable, item_field, same_size};
 use super::error::{Result, StoreError};
 use super::names::stored_name;
-use crate::optionals::optionals;
+use crate::optionals::{new_buffer, optionals};
 use crate::types::variant_fields;
 
 /// True if C++ has a name for a type: it has none for untyped records, and for what holds them.
@@ -118,7 +118,7 @@ impl OfField<'_> {
                 let items = items.slice(first.as_usize(), (last - first).as_usize());
                 let values = self.array(value, &items, item.is_nullable())?;
                 let ends = offsets.iter().map(|end| end - first).collect::<Vec<i32>>();
-                make_array(optionals(values.to_data(), &ends).map_err(self.wrong())?)
+                make_array(optionals(values.to_data(), &ends, &new_buffer).map_err(self.wrong())?)
             }
             DataType::FixedList(of, n_items) => {
                 let item = self.item(field)?;

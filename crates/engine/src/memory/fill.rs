@@ -3,10 +3,11 @@
 use std::sync::{Mutex, PoisonError};
 
 use arrow_buffer::Buffer;
+use arrowroot_arrow::optionals::new_buffer;
 use arrowroot_file::{Error, Result};
 use arrowroot_format::decode::kernels::pack_bools;
 
-use super::{Column, Lease};
+use super::{Arena, Column, Lease};
 
 /// Bits at the edges of a piece whose bytes another piece shares: bit offset and the bools, set when all are done.
 pub(crate) type Edges = Mutex<Vec<(usize, Vec<u8>)>>;
@@ -48,6 +49,15 @@ pub(crate) fn incomplete() -> Error {
 
 pub(crate) fn complete(column: Column) -> Result<Buffer> {
     column.into_buffer().ok_or_else(incomplete)
+}
+
+/// A buffer that is written at once, of memory that is kept.
+pub(crate) fn filled_buffer(n_bytes: usize, fill: &mut dyn FnMut(&mut [u8])) -> Buffer {
+    let kept = Arena::new(std::iter::once(n_bytes)).column(n_bytes).ok().and_then(|mut column| {
+        fill(&mut column.lease(n_bytes)?);
+        column.into_buffer()
+    });
+    kept.unwrap_or_else(|| new_buffer(n_bytes, fill))
 }
 
 /// Sets the bits that no piece could write alone.

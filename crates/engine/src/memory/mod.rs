@@ -22,8 +22,8 @@ use arrowroot_format::decode::Writes;
 use arrowroot_file::Result;
 
 pub(crate) use fill::{
-    Edges, complete, incomplete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large, too_many_entries,
-    write_bits,
+    Edges, complete, filled_buffer, incomplete, lease_whole_bytes, lease_zeros, set_edges, shown, too_large,
+    too_many_entries, write_bits,
 };
 pub(crate) use held::{HeldBytes, HeldMemory, WindowBytes};
 pub(crate) use pages::populate;

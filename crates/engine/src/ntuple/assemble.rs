@@ -17,6 +17,7 @@ use super::builder::Filled;
 use super::plan::{NtuplePlan, SlotKind};
 use super::runs::BatchRuns;
 use super::types::{arrow_type, item_field, pair_fields, union_fields};
+use crate::memory::filled_buffer;
 use crate::misfit::Neighbours;
 
 /// Makes the arrays of a batch.
@@ -82,7 +83,7 @@ impl Assembly<'_> {
             Shape::Optional { ends, item } => {
                 let (ends, n_items) = self.ends(*ends)?;
                 let items = self.items(item, n_items, &ends)?;
-                optionals(items, ends.typed_data())?
+                optionals(items, ends.typed_data(), &filled_buffer)?
             }
             Shape::FixedList { item, n_items } => {
                 let in_each = (*n_items).max(1) as usize;
