@@ -10,7 +10,7 @@ mod table;
 
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use arrow_schema::{Field, Schema};
 use arrowroot_arrow::stored::original_name;
@@ -18,7 +18,7 @@ use arrowroot_format::column::DataType;
 use arrowroot_format::tree::RecordedIndex;
 
 use crate::scan::{ColumnId, Holds};
-use crate::table::Table;
+use crate::table::{ColumnTypes, Table};
 
 pub(crate) use record::{ntuple_record, schema_by_names, tree_record};
 
@@ -48,6 +48,8 @@ pub(crate) struct Written {
     /// What is in the table besides and is no part of a column: somebody added it. Depth first.
     others: Vec<ColumnId>,
     holds: Holds,
+    /// The types of all columns, behind those of the table inside that they were found of.
+    types: Mutex<Option<[Arc<ColumnTypes>; 2]>>,
     /// About the bytes of all that.
     n_bytes: usize,
 }
@@ -109,9 +111,9 @@ impl Written {
         let names = columns.iter().enumerate().map(|(number, column)| (column.field.name().clone(), number));
         let by_name = names.collect();
         let metadata: usize = schema.metadata().iter().map(|(key, value)| key.len() + value.len()).sum();
-        // Each field is there as it is recorded, as it is stored, and as a type.
-        let fields = 3 * schema.fields().size() + columns.len() * 2 * size_of::<ComposedColumn>();
+        // Each field is there as it is recorded, as it is stored, as a type, and among the types of all.
+        let fields = 4 * schema.fields().size() + columns.len() * 2 * size_of::<ComposedColumn>();
         let n_bytes = size_of::<Written>() + metadata + fields;
-        Arc::new(Written { schema, columns, by_name, others, holds, n_bytes })
+        Arc::new(Written { schema, columns, by_name, others, holds, types: Mutex::default(), n_bytes })
     }
 }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::iter;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use arrow_schema::{DataType as ArrowType, Field, Schema};
 use arrowroot_arrow::TextForm;
@@ -15,7 +15,8 @@ use super::{Composed, ComposedColumn, Meaning, Written};
 use crate::pieces::ColumnPieces;
 use crate::scan::{ColumnId, ColumnSource, Composition, Holds, Request, Scan};
 use crate::table::{
-    BasketSizes, ColumnPlace, Compact, Description, Physical, Recorded, SharedPart, Sizes, Table, joined,
+    BasketSizes, ColumnPlace, ColumnTypes, Compact, Description, Physical, Recorded, SharedPart, Sizes, Table,
+    found_types, joined,
 };
 
 impl Composed {
@@ -190,6 +191,20 @@ impl Table for Composed {
 
     fn n_leaves(&self) -> usize {
         self.inner.n_leaves()
+    }
+
+    /// Tables whose columns inside are the very same have the same columns.
+    fn types(&self) -> Result<Arc<ColumnTypes>> {
+        let inner = self.inner.types()?;
+        let known = || self.written.types.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some([of, types]) = &*known()
+            && Arc::ptr_eq(of, &inner)
+        {
+            return Ok(Arc::clone(types));
+        }
+        let types = found_types(self)?;
+        *known() = Some([inner, Arc::clone(&types)]);
+        Ok(types)
     }
 
     fn sizes(&self) -> Result<Sizes> {
