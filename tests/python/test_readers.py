@@ -201,8 +201,10 @@ def test_a_type_that_a_failed_read_would_have_told_is_asked_for_again(name: str,
     assert "objects" in pa.schema(table).names
 
 
-def test_threads_that_do_not_start_are_no_lack_of_memory() -> None:
-    code = f"import arrowroot; arrowroot.open({str(EVENTS)!r})['events'].to_arrow(n_threads=2)"
+def test_threads_that_do_not_start_are_no_lack_of_memory(tmp_path: Path) -> None:
+    path = f"{tmp_path}/so_much_that_one_thread_gets_help.root"
+    ar.write(f"{path}:t", {"x": pa.array(range(1_000_000))})
+    code = f"import arrowroot; arrowroot.open({path!r})['t'].to_arrow(n_threads=2)"
     # No thread gets so large a stack.
     environment = {**os.environ, "RUST_MIN_STACK": str(10**15)}
     done = subprocess.run(

@@ -16,7 +16,7 @@ mod view;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -27,7 +27,7 @@ use crate::clock::thread_cpu_time;
 use crate::memory::HeldMemory;
 use fetch::{FetchedBy, Fetcher};
 use logical::LogicalReads;
-use threads::{Common, Run, Running};
+use threads::{Common, Run, Running, Worked};
 
 pub(crate) use composition::{ColumnSource, Composition, Holds};
 pub(crate) use cut::{BatchSize, Density, cut_list, cut_range};
@@ -46,6 +46,9 @@ pub(crate) use view::ScanView;
 
 /// More threads than any machine has cores are asked for by mistake.
 const MAX_THREADS: usize = 1024;
+/// The caller's thread works so long before others help it, and between more and more of them: to start one and to wait for
+/// its end costs a good part of that. A small file is read by then.
+const ALONE: Duration = Duration::from_micros(300);
 
 /// One pass over some columns and entries of a table.
 pub struct Scan {
@@ -54,6 +57,8 @@ pub struct Scan {
     scratch: PooledScratch,
     next: usize,
     n_threads: usize,
+    /// How long the caller's thread still works without more help; `None`: it has all that it is to have.
+    alone: Option<Duration>,
     is_told: bool,
     n_fetching: usize,
     /// Threads do not survive a fork.
@@ -111,6 +116,7 @@ impl Scan {
             scratch: PooledScratch::default(),
             next: 0,
             n_threads,
+            alone: (n_threads > 1).then_some(ALONE),
             is_told: false,
             n_fetching: 0,
             process: std::process::id(),
@@ -135,7 +141,7 @@ impl Scan {
         self.shared.common().view.schema()
     }
 
-    /// The next batch; `None` after the last. The calling thread decodes too.
+    /// The next batch; `None` after the last. The calling thread decodes too; others begin when it has done so for a while.
     ///
     /// `interrupted` is asked about every 20 ms whether to stop.
     ///
@@ -151,10 +157,7 @@ impl Scan {
         let start = Instant::now();
         let cpu_start = thread_cpu_time();
         self.begin_fetching()?;
-        if self.next < self.plan().batches.len() {
-            self.begin_helping()?;
-        }
-        let result = self.shared.work_for(self.next, &mut self.scratch, interrupted);
+        let result = self.work(interrupted);
         if matches!(result, Ok(None)) {
             // Each tells its CPU time when it ends, which is now: there is nothing left to do.
             self.end_helping();
@@ -186,12 +189,25 @@ impl Scan {
         Ok(())
     }
 
+    fn work(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Option<RecordBatch>> {
+        loop {
+            match self.shared.work_for(self.next, &mut self.scratch, &mut self.alone, interrupted)? {
+                Worked::Batch(batch) => return Ok(Some(batch)),
+                Worked::End => return Ok(None),
+                Worked::NeedsHelp => self.begin_helping()?,
+            }
+        }
+    }
+
     fn begin_helping(&mut self) -> Result<()> {
-        while self.helpers.len() + 1 < self.n_threads {
+        // Twice as many threads each time: a pause that the system made looks like work, and few are needed after it.
+        let n_now = self.n_threads.min(2 * (self.helpers.len() + 1));
+        while self.helpers.len() + 1 < n_now {
             let shared = Arc::clone(&self.shared);
             let name = format!("arrowroot-{}", self.helpers.len() + 1);
             self.helpers.push(start_thread(name, move || shared.help())?);
         }
+        self.alone = (n_now < self.n_threads).then_some(ALONE);
         Ok(())
     }
 

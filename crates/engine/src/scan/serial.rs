@@ -1,7 +1,8 @@
 //! The parts of a scan that one thread does at a time, and how long they take: they bound what more threads gain.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,13 +13,15 @@ use crate::clock::thread_cpu_time;
 pub(crate) struct Guarded<T> {
     state: Mutex<T>,
     changed: Condvar,
+    /// Threads that wait for a change. It is changed with the lock alone: to wake nobody is a call of the system, too.
+    n_waiting: AtomicUsize,
 }
 
 /// The state, while a thread has it.
 pub(crate) struct Guard<'g, T> {
     state: MutexGuard<'g, T>,
     held: HeldTime<'g>,
-    changed: &'g Condvar,
+    of: &'g Guarded<T>,
 }
 
 /// Adds the time of its life to a counter.
@@ -35,28 +38,34 @@ impl Drop for HeldTime<'_> {
 
 impl<T> Guarded<T> {
     pub(crate) fn new(state: T) -> Self {
-        Guarded { state: Mutex::new(state), changed: Condvar::new() }
+        Guarded { state: Mutex::new(state), changed: Condvar::new(), n_waiting: AtomicUsize::new(0) }
     }
 
     /// The time that it is held is added to `held_ns`.
     pub(crate) fn lock<'g>(&'g self, held_ns: &'g AtomicU64) -> Guard<'g, T> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        Guard { state, held: HeldTime { since: Instant::now(), total_ns: held_ns }, changed: &self.changed }
+        Guard { state, held: HeldTime { since: Instant::now(), total_ns: held_ns }, of: self }
     }
 }
 
 impl<T> Guard<'_, T> {
     /// Lets go of the state and waits until somebody tells of a change, but not longer than `patience`.
     pub(crate) fn wait(self, patience: Duration) {
-        drop(self.held);
-        drop(self.changed.wait_timeout(self.state, patience));
+        let Guard { state, held, of } = self;
+        drop(held);
+        of.n_waiting.fetch_add(1, Relaxed);
+        let state = of.changed.wait_timeout(state, patience);
+        of.n_waiting.fetch_sub(1, Relaxed);
+        drop(state);
     }
 
     /// Lets go of the state, and wakes all who wait for a change of it.
     pub(crate) fn tell(self) {
-        let changed = self.changed;
+        let (of, is_anybody_waiting) = (self.of, self.of.n_waiting.load(Relaxed) > 0);
         drop(self);
-        changed.notify_all();
+        if is_anybody_waiting {
+            of.changed.notify_all();
+        }
     }
 }
 

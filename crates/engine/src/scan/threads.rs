@@ -1,5 +1,7 @@
 //! What the threads of a scan share, and what each of them does next: fetch a window, place it, decode, make a batch.
 
+mod placer;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,12 +10,13 @@ use std::time::{Duration, Instant};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrowroot_file::{Error, PooledScratch, Result, format_error};
 
-use super::fetch::{Fetcher, fetch};
-use super::pass::{Building, Pass, Placing, Task, Threads, Window};
-use super::serial::{Guard, Guarded, WorkTime};
+use super::fetch::Fetcher;
+use super::pass::{Building, Pass, Task};
+use super::serial::{Guard, Guarded};
 use super::stats::add_ns;
 use super::view::ScanView;
 use crate::clock::thread_cpu_time;
+use placer::{Placed, Placer};
 
 /// How long to wait before looking whether the caller wants to stop.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -46,13 +49,25 @@ pub(crate) trait Running: Send + Sync {
     /// The loop of a helping thread.
     fn help(&self);
 
-    /// Works until a batch is there; `None` after the last.
+    /// Works until a batch is there, or until there is work for others and `alone` is over.
+    ///
+    /// `alone`: how long this thread still works without more help, of which what it does is taken; `None`: it asks for none.
     fn work_for(
         &self,
         number: usize,
         scratch: &mut PooledScratch,
+        alone: &mut Option<Duration>,
         interrupted: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<RecordBatch>>;
+    ) -> Result<Worked>;
+}
+
+/// What the work of the caller's thread led to.
+pub(crate) enum Worked {
+    Batch(RecordBatch),
+    /// It is to have help.
+    NeedsHelp,
+    /// There are no more batches.
+    End,
 }
 
 /// What the threads of a scan have in common.
@@ -107,27 +122,6 @@ struct Ready {
     held_bytes: usize,
 }
 
-/// The state of placing, which one thread has at a time.
-struct Placer<P: Pass> {
-    batch: usize,
-    window: usize,
-    /// Windows placed so far, of all batches.
-    n_windows: usize,
-    building: Option<Building<P::Fill>>,
-    kept: P::Kept,
-    scratch: PooledScratch,
-}
-
-/// What placing a window led to.
-enum Placed<F> {
-    /// More of the batch is to come.
-    Window,
-    /// All pieces of the batch are placed.
-    Batch(Building<F>),
-    /// There is nothing left.
-    End,
-}
-
 /// Tells the others if a helping thread dies: they would wait for it without end.
 struct PanicGuard<'s, P: Pass>(&'s Run<P>);
 
@@ -149,95 +143,12 @@ enum Step<P: Pass> {
     Stop,
 }
 
-impl<P: Pass> Placer<P> {
-    /// Number of the window that is placed next, among those of all batches; `None` if the batch has no more.
-    fn next_window(&self, view: &ScanView) -> Option<usize> {
-        let batch = view.plan.batches.get(self.batch)?;
-        (self.window < batch.windows.len()).then_some(self.n_windows)
-    }
-
-    /// Whether the next step begins a batch.
-    fn begins_batch(&self) -> bool {
-        self.building.is_none()
-    }
-
-    /// Places the next window, which is fetched here unless it has been.
-    fn advance(
-        &mut self,
-        shared: &Run<P>,
-        fetched: Option<super::fetch::Fetched>,
-        is_stopped: &mut dyn FnMut() -> bool,
-    ) -> Result<Placed<P::Fill>> {
-        let view = &shared.common.view;
-        let Some(batch) = view.plan.batches.get(self.batch) else { return Ok(Placed::End) };
-        let mut place_time = WorkTime::begin();
-        let mut building = match self.building.take() {
-            Some(building) => building,
-            None => {
-                let (fill, held_bytes) = shared.pass.begin(view, self.batch, &mut self.kept)?;
-                view.held.add(held_bytes);
-                Building { number: self.batch, open: Arc::default(), held_bytes, fill }
-            }
-        };
-        if let Some(planned) = batch.windows.get(self.window) {
-            let fetched = match fetched {
-                Some(fetched) => fetched,
-                None => place_time.without(|| fetch(view, planned, is_stopped))?,
-            };
-            let mut workers = Workers { run: shared, is_stopped, place_time: &mut place_time };
-            let tasks = Vec::new();
-            let (batch, scratch, threads) = (&mut building, &mut self.scratch, &mut workers);
-            let mut placing = Placing { view, batch, scratch, threads, tasks };
-            shared.pass.place(&mut placing, &mut self.kept, Window { planned, fetched })?;
-            placing.emit();
-            self.window += 1;
-            self.n_windows += 1;
-        }
-        add_ns(&view.counters.place_ns, place_time.end());
-        if self.window < batch.windows.len() {
-            self.building = Some(building);
-            return Ok(Placed::Window);
-        }
-        self.batch += 1;
-        self.window = 0;
-        Ok(Placed::Batch(building))
-    }
-}
-
-/// The threads of a scan, as the one uses them that places a window.
-struct Workers<'r, P: Pass> {
-    run: &'r Run<P>,
-    is_stopped: &'r mut dyn FnMut() -> bool,
-    place_time: &'r mut WorkTime,
-}
-
-impl<P: Pass> Threads<P::Work> for Workers<'_, P> {
-    fn emit(&mut self, tasks: Vec<Task<P::Work>>) {
-        let mut state = self.run.lock();
-        state.tasks.extend(tasks);
-        state.tell();
-    }
-
-    fn drain(&mut self, open: &AtomicUsize, scratch: &mut PooledScratch) -> Result<()> {
-        let Workers { run, is_stopped, place_time } = self;
-        place_time.without(|| run.drain(open, scratch, is_stopped))
-    }
-}
-
 impl<P: Pass> Run<P> {
     pub(crate) fn new(common: Common, pass: P) -> Self {
-        let placer = Placer {
-            batch: 0,
-            window: 0,
-            n_windows: 0,
-            building: None,
-            kept: P::Kept::default(),
-            scratch: PooledScratch::default(),
-        };
         let state = ScanState {
             tasks: VecDeque::new(),
             columns: VecDeque::new(),
-            placer: Some(Box::new(placer)),
+            placer: Some(Box::new(Placer::new())),
             closing: Vec::new(),
             ready: BTreeMap::new(),
             n_begun: 0,
@@ -334,6 +245,12 @@ impl<P: Pass> Run<P> {
             Some(task) => Step::Decode(task),
             None => Step::Wait,
         }
+    }
+
+    /// Whether more threads than one find something to do.
+    fn has_work_for_others(&self, state: &ScanState<P>) -> bool {
+        let has_windows = state.placer.as_ref().is_none_or(|placer| placer.next_window(&self.common.view).is_some());
+        has_windows || state.tasks.len() + state.columns.len() > 1
     }
 
     /// Whether the next window can be placed without waiting for it.
@@ -558,8 +475,9 @@ impl<P: Pass> Running for Run<P> {
         &self,
         number: usize,
         scratch: &mut PooledScratch,
+        alone: &mut Option<Duration>,
         interrupted: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<RecordBatch>> {
+    ) -> Result<Worked> {
         let mut last_asked = Instant::now();
         let mut ask = || {
             if last_asked.elapsed() > PATIENCE {
@@ -581,10 +499,13 @@ impl<P: Pass> Running for Run<P> {
                 if let Some(ready) = state.ready.remove(&number) {
                     state.n_delivered += 1;
                     state.tell();
-                    return Ok(Some(self.deliver(ready)));
+                    return Ok(Worked::Batch(self.deliver(ready)));
                 }
                 if number >= self.common.view.plan.batches.len() {
-                    return Ok(None);
+                    return Ok(Worked::End);
+                }
+                if *alone == Some(Duration::ZERO) && self.has_work_for_others(&state) {
+                    return Ok(Worked::NeedsHelp);
                 }
                 let step = self.next_step(&mut state);
                 if matches!(step, Step::Wait) {
@@ -595,12 +516,16 @@ impl<P: Pass> Running for Run<P> {
                 }
                 step
             };
+            let begin = alone.is_some().then(Instant::now);
             match step {
                 Step::Stop => return Err(Error::Cancelled),
                 step => self.take_step(step, scratch, &mut || {
                     ask();
                     self.ends_placing()
                 }),
+            }
+            if let (Some(left), Some(begin)) = (alone.as_mut(), begin) {
+                *left = left.saturating_sub(begin.elapsed());
             }
         }
     }
