@@ -8,26 +8,41 @@ from tests.judge.lazy import ROOT
 
 N_INPUTS = 3
 #: Those that are added, and why others are not.
-SUMS = ("rectangles", "combs", "triangles", "weighted", "unfilled")
+SUMS = ("rectangles", "combs", "triangles", "weighted", "unfilled", "profile", "spread", "sparse")
+#: Those that are profiles.
+PROFILES = ("profile", "spread", "sparse")
+#: Those that are in a list, too.
+LISTED = ("triangles", "weighted", "profile")
 REFUSED = {
     "moved": r"fPoly\.fX differs",
     "more": "it has other|fNcells differs",
     "shapes": r"fPoly\.f[XY] differs",
     "squares": "sums of squares of weights",
     "several": "a bin whose polygon is a TMultiGraph",
+    "profiles": r"fPoly\.fX differs",
+    "listed": r"0\.fCells\.0\.0\.fPoly\.fX differs",
 }
 
 MAKE = """
 #include <TFile.h>
 #include <TGraph.h>
 #include <TH2Poly.h>
+#include <TList.h>
 #include <TMultiGraph.h>
+#include <TProfile2Poly.h>
 #include <string>
 
 void fill_poly(TH2Poly &poly, int number, bool has_weights) {
    for (int k = 0; k < 60; ++k) {
       double x = (k * 7 + number) % 40 / 8., y = (k * 11 + 3 * number) % 40 / 8.;
       if (has_weights) poly.Fill(x - 0.5, y - 0.5, 0.5 + k % 3); else poly.Fill(x - 0.5, y - 0.5);
+   }
+}
+
+void fill_profile(TProfile2Poly &profile, int number, int n_fills) {
+   for (int k = 0; k < n_fills; ++k) {
+      double x = (k * 7 + number) % 40 / 8., y = (k * 11 + 3 * number) % 40 / 8.;
+      profile.Fill(x - 0.5, y - 0.5, k % 5 - 1.3, 0.5 + k % 3);
    }
 }
 
@@ -60,7 +75,22 @@ void make_polys(const char *sums, const char *refused, int number) {
       TH2Poly unfilled("unfilled", title.c_str(), 0, 4, 0, 4);
       unfilled.AddBin(0., 0., 2., 2.);
       if (number == 1) fill_poly(unfilled, number, false);
+      TProfile2Poly profile("profile", title.c_str(), 0, 4, 0, 4);
+      for (double x = 0; x < 4; x += 1) profile.AddBin(x, 0.5, x + 1, 2.);
+      fill_profile(profile, number, 200);
+      TProfile2Poly spread("spread", title.c_str(), 0, 4, 0, 4), sparse("sparse", title.c_str(), 0, 4, 0, 4);
+      for (double x : {0., 1., 2.}) {
+         add_triangle(spread, x, x + 0.3);
+         add_triangle(sparse, x, x + 0.3);
+      }
+      spread.SetErrorOption(kERRORSPREAD);
+      fill_profile(spread, number, 200);
+      fill_profile(sparse, number, number == 1 ? 12 : 0);
       for (auto one : {&rectangles, &combs, &triangles, &weighted, &unfilled}) one->Write();
+      for (auto one : {&profile, &spread, &sparse}) one->Write();
+      TList list;
+      for (TObject *one : {(TObject *)&triangles, (TObject *)&weighted, (TObject *)&profile}) list.Add(one);
+      list.Write("list", TObject::kSingleKey);
    }
    TFile file(refused, "RECREATE");
    TH2Poly moved("moved", "", 0, 4, 0, 4), more("more", "", 0, 4, 0, 4), shapes("shapes", "", 0, 4, 0, 4);
@@ -78,6 +108,12 @@ void make_polys(const char *sums, const char *refused, int number) {
    }
    several.AddBin(graphs);
    for (auto one : {&moved, &more, &shapes, &squares, &several}) { one->Fill(0.6, 0.1); one->Write(); }
+   TProfile2Poly profiles("profiles", "", 0, 4, 0, 4);
+   add_triangle(profiles, 0, number ? 0.3 : 0.7);
+   profiles.Write();
+   TList listed;
+   listed.Add(&shapes);
+   listed.Write("listed", TObject::kSingleKey);
 }
 """
 
@@ -94,14 +130,18 @@ def found(path: str) -> dict[str, Any]:
     """Return what ROOT finds in each histogram."""
     file = ROOT.TFile(path)
     read = {}
-    for name in SUMS:
-        one = file.Get(name)
-        statistics = ROOT.std.vector("double")(7)
+    listed = file.Get("list")
+    found = [(name, file.Get(name)) for name in SUMS] + [
+        (f"list/{name}", listed.FindObject(name)) for name in LISTED
+    ]
+    for name, one in found:
+        statistics = ROOT.std.vector("double")(20)
         one.GetStats(statistics.data())
         bins = range(-9, one.GetNumberOfBins() + 1)
         read[name] = {
             "contents": [float(one.GetBinContent(number)) for number in bins],
-            "errors": [float(one.GetBinError(number)) for number in bins],
+            # Bins without entries have NaN for an error in profiles.
+            "errors": [str(one.GetBinError(number)) for number in bins],
             "entries": float(one.GetEntries()),
             "statistics": [float(value) for value in statistics],
             "integral": float(one.Integral()),

@@ -39,7 +39,9 @@ def test_sums_of_polygons_are_read_as_root_reads_them(inputs, sums):
         for name in made.SUMS:
             expected = sums["theirs"][name]
             assert np.array_equal(file[name].values(), expected["contents"][10:]), name
-            assert np.array_equal(file[name].errors(), expected["errors"][10:]), name
+            # Bins without entries have NaN for an error in ROOT's profiles.
+            errors = np.nan_to_num([float(error) for error in expected["errors"][10:]])
+            assert np.array_equal(file[name].errors(), errors), name
 
 
 @pytest.mark.parametrize("name", made.REFUSED)

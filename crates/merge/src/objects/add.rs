@@ -12,6 +12,7 @@ use super::layout::{Group, Layout, MemberSpan, Number, Role};
 use super::numbers::{add_numbers, add_weights, as_f64, is_negative, join_numbers, numbers};
 use super::references::references;
 use super::room;
+use super::walk::inside;
 use super::worker::Worker;
 use crate::error::Result;
 use crate::merging::{Merged, Merging, Names, Origin, Output};
@@ -176,8 +177,9 @@ impl Sum {
         if let Some(path) = cells {
             return Err(differs(path));
         }
-        let (squares, _) = SUMS_OF_SQUARES[0];
-        if is_poly(&self.key.class_name) && self.span(squares).is_some() != other.span(squares).is_some() {
+        let polygons = self.layout.members.iter().filter(|(_, class)| is_poly(class));
+        let mut squares = polygons.map(|(path, _)| inside(path, SUMS_OF_SQUARES[0].0));
+        if squares.any(|squares| self.span(&squares).is_some() != other.span(&squares).is_some()) {
             return Err("it or the inputs before have no sums of squares of weights (Sumw2), and the others have: it cannot be \
                  added"
                 .to_owned());
@@ -229,6 +231,7 @@ impl Sum {
                 add_span(span, of_bins, own, &other[span.range.clone()]);
             }
         }
+        layout.means.iter().for_each(|mean| mean.update(object));
     }
 
     /// Adds an object that was checked.
@@ -245,6 +248,7 @@ impl Sum {
                 }
             }
         }
+        layout.means.iter().for_each(|mean| mean.update(object));
     }
 
     /// True if an object has sums of squares of weights at a path. Those of a `THn` may all be 0, and not stored.

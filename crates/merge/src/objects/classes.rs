@@ -35,7 +35,17 @@ pub(crate) fn is_list(class: &str) -> bool {
 
 /// True if objects of a class are histograms whose bins are polygons, each an object of its own.
 pub(crate) fn is_poly(class: &str) -> bool {
-    class == "TH2Poly"
+    matches!(class, "TH2Poly" | "TProfile2Poly")
+}
+
+/// True if objects of a class are bins of such, whose polygons are in them.
+pub(crate) fn is_poly_bin(class: &str) -> bool {
+    class == "TH2PolyBin" || is_mean(class)
+}
+
+/// True if objects of a class are bins of a profile, whose means follow from sums.
+pub(crate) fn is_mean(class: &str) -> bool {
+    class == "TProfile2PolyBin"
 }
 
 /// True if numbers of an object of a class are added.
@@ -142,6 +152,7 @@ pub(crate) fn is_sum(class: &str, name: &str) -> bool {
         || class.starts_with("TParameter<") && name == "fVal"
         || class == "TGraph" && name == "fNpoints"
         || matches!((class, name), ("TH2Poly", "fOverflow") | ("TH2PolyBin", "fContent"))
+        || is_mean(class) && name.starts_with("fSum")
 }
 
 /// True for members that must be the same in all.

@@ -7,6 +7,7 @@ use ahash::HashMap;
 use arrowroot::format::Result;
 use arrowroot::format::streamer::StreamerInfos;
 
+use super::means::Mean;
 use super::references::Pointer;
 use super::walk;
 
@@ -137,6 +138,8 @@ pub(crate) struct Layout {
     pub(crate) pointers: Vec<Pointer>,
     /// Where histograms have the number of fills in their buffer, below 0 as the bins have them, too (`TH1::BufferEmpty`).
     pub(crate) copied_fills: Vec<usize>,
+    /// The bins of profiles whose means follow from sums.
+    pub(crate) means: Vec<Mean>,
     /// Where the numbers of [`Role::Marked`] are.
     marked: Vec<usize>,
     /// The spans with a path, in the order of their paths.

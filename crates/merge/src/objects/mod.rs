@@ -6,6 +6,7 @@ mod classes;
 mod graph;
 mod held;
 mod layout;
+mod means;
 mod numbers;
 mod references;
 mod room;

@@ -11,9 +11,11 @@ use arrowroot::format::streamer::{
 use arrowroot::format::{Cursor, Error, Result};
 
 use super::classes::{
-    array_of, basic, is_added, is_histogram, is_list, is_merged_by_root, is_poly, is_same, is_sum, vector_of,
+    array_of, basic, is_added, is_histogram, is_list, is_mean, is_merged_by_root, is_poly, is_poly_bin, is_same,
+    is_sum, vector_of,
 };
 use super::layout::{Group, Layout, Manner, MemberSpan, Number, Role};
+use super::means::Mean;
 use super::references::{Pointee, Pointer};
 
 /// Classes are in each other at most so deep.
@@ -35,7 +37,8 @@ pub(crate) fn walked(class: &str, object: &[u8], key_bytes: usize, infos: &Strea
     layout.groups.push(Group::default());
     let slots = ObjectSlots::new(key_bytes);
     let cursor = Cursor::new(object);
-    let mut walk = Walk { cursor, slots, infos, layout, counter: 0, group: 0, own_bits: 0, is_shape: false };
+    let mut walk =
+        Walk { cursor, slots, infos, layout, counter: 0, group: 0, own_bits: 0, is_shape: false, is_mean: false };
     walk.whole(class, "", 0)?;
     let end = walk.cursor.position();
     walk.push(end..object.len(), Role::Keep, "");
@@ -55,9 +58,12 @@ struct Walk<'a> {
     own_bits: u32,
     /// The polygon of a bin is walked, whose points are the same in all.
     is_shape: bool,
+    /// The bin of a profile is walked, whose content is the mean.
+    is_mean: bool,
 }
 
-fn inside(path: &str, name: &str) -> String {
+/// The path of a member of an object.
+pub(super) fn inside(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
@@ -136,8 +142,17 @@ impl<'a> Walk<'a> {
                 self.infos.get(class, frame.version).or_else(|| root.get(class, frame.version)).ok_or_else(|| {
                     Error::unsupported(start, format!("{class} of version {} is not described", frame.version))
                 })?;
+            let (outer, first) = (self.is_mean, self.layout.spans.len());
+            self.is_mean |= is_mean(class);
             for element in &info.elements {
                 self.member(element, class, path, depth)?;
+            }
+            self.is_mean = outer;
+            if is_mean(class) {
+                let mean = Mean::of(&self.layout.spans[first..], path);
+                self.layout
+                    .means
+                    .push(mean.ok_or_else(|| Error::unsupported(start, format!("a {class} without its sums")))?);
             }
         }
         if self.cursor.position() != end {
@@ -176,8 +191,8 @@ impl<'a> Walk<'a> {
         let slot = self.slots.read(&mut self.cursor)?;
         self.push(start..self.cursor.position(), Role::Structure, "");
         let class = slot.class_name().unwrap_or_default();
-        let is_of_poly = class == "TH2PolyBin" || self.is_shape && class == "TGraph";
-        let is_walked = is_of_poly || is_added(&class) && !is_poly(&class) || is_list(&class) || class == "TAxis";
+        let is_of_poly = is_poly_bin(&class) || self.is_shape && class == "TGraph";
+        let is_walked = is_of_poly || is_added(&class) || is_list(&class) || class == "TAxis";
         let target = if is_walked { Pointee::Walked } else { Pointee::Passed };
         self.layout.pointers.push(Pointer { at: start, target });
         let ObjectSlot::Object { end, .. } = slot else { return Ok(()) };
@@ -245,6 +260,7 @@ impl<'a> Walk<'a> {
             (ElementClass::Object | ElementClass::ObjectAny, 61 | 62) => {
                 self.object(&element.type_name, &inside(path, name), depth + 1)
             }
+            (ElementClass::Object, 81) if is_poly(class) => self.objects(element, &inside(path, name), depth),
             (ElementClass::Stl, _) => self.vector(element, path),
             (ElementClass::ObjectPointer, 64)
                 if matches!(name, "fHists" | "fPassedHistogram" | "fTotalHistogram" | "fBins") =>
@@ -278,6 +294,7 @@ impl<'a> Walk<'a> {
         let role = match number {
             Some(_) if self.is_shape && name == "fNpoints" => Role::Same,
             Some(_) if class == "TEfficiency" && name == "fWeight" => Role::Weight,
+            Some(_) if self.is_mean && class == "TH2PolyBin" && name == "fContent" => Role::Keep,
             Some(Number::Float64) if class == "THnBase" && name == "fTsumw2" => Role::Marked,
             Some(number) if is_sum(class, name) => {
                 let manner = Some(self.own_bits).filter(|_| class.starts_with("TParameter<"));
@@ -307,6 +324,14 @@ impl<'a> Walk<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Objects one behind the other: bins outside of all polygons.
+    fn objects(&mut self, element: &Element, path: &str, depth: usize) -> Result<()> {
+        for number in 0..element.array_length {
+            self.object(&element.type_name, &inside(path, &number.to_string()), depth + 1)?;
+        }
+        Ok(())
     }
 
     /// Numbers behind a pointer, of so many bytes each: the buffer of a histogram, the points of a graph.
