@@ -176,6 +176,16 @@ def test_what_users_added_is_that_of_all_inputs(tmp_path):
     assert root.run(made.user_info, tmp_path, "out.root") == ["lumi 1.5", "year 2018", "lumi 2.5", "more 3"]
 
 
+def test_arrow_types_are_those_of_the_first_input(tmp_path):
+    typed = pa.table({"x": pa.array([1, 2], pa.timestamp("ms")), "y": [1.0, 2.0]})
+    paths = [tmp_path / "plain.root", tmp_path / "typed.root"]
+    for path, data in zip(paths, ({"x": np.arange(2)}, typed), strict=True):
+        ar.write(f"{path}:t", data)
+    (tree,) = ar.merge(tmp_path / "out.root", paths, columns="first").objects
+    assert "the first input records no Arrow types" in tree.notes[0]
+    assert ar.open(tmp_path / "out.root")["t"].to_arrow().to_pydict() == {"x": [0, 1, 1, 2]}
+
+
 @pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
 def test_lists_of_records_and_texts_are_copied(tmp_path):
     record = pa.struct([("x", pa.float32()), ("s", pa.list_(pa.int32()))])

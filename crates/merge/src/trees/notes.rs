@@ -202,6 +202,11 @@ impl Joined {
                 Some(_) if info.name == SCHEMA_RECORD => {
                     self.leave_out("the inputs record different Arrow types: those of the first are kept".to_owned());
                 }
+                None if info.name == SCHEMA_RECORD && !is_first => {
+                    self.leave_out(
+                        "the first input records no Arrow types: columns have those that are stored".to_owned(),
+                    );
+                }
                 _ if self.user_info.contains(info) => {}
                 known => {
                     if known.is_some() {
