@@ -139,6 +139,17 @@ def test_ids_come_as_a_table_of_any_library(files, form):
         ar.EventList(form(table), columns=["run", "lumi", "event"])
 
 
+def test_the_path_of_a_text_is_answered_with_the_line_that_reads_it(tmp_path):
+    path = tmp_path / "events.txt"
+    path.write_text("1:2:3\n4:5:6\n")
+    with pytest.raises(
+        ar.InvalidRequestError, match=r'events\.txt.*numpy\.loadtxt\(.*delimiter=":"\)'
+    ) as caught:
+        ar.EventList(str(path))
+    line = str(caught.value).partition("numpy.")[2]
+    assert ar.EventList(eval(f"np.{line}")).ids == [(1, 2, 3), (4, 5, 6)]  # noqa: S307 - the line that is told
+
+
 def test_ids_come_as_what_was_read_before(files):
     tree = ar.open(files / "run1.root")["Events"]
     columns = ["run", "luminosityBlock", "event"]

@@ -323,6 +323,9 @@ def _sorted(ids: Any, columns: tuple[str, ...] | None) -> SortedIds:
     """Return ids that come as rows. ``columns``: of which they have a number each; None: all have as many."""
     import numpy as np
 
+    if isinstance(ids, str | os.PathLike):
+        read = f'numpy.loadtxt({os.fspath(ids)!r}, "int64", delimiter=":")'
+        raise InvalidRequestError(f"events: expected ids, got {shown(ids)}: those of a text are {read}")
     if not isinstance(ids, Iterable):
         raise InvalidRequestError(f"events: expected ids as [(run, lumi, event), ...], got {shown(ids)}")
     if isinstance(ids, np.ndarray) and ids.ndim == 2 and ids.dtype.kind in "iu":
