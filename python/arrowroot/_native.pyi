@@ -326,6 +326,7 @@ def stored_name(name: str, *, in_tree: bool) -> str:
 class FileWriter:
     """A file being written. All methods may be called from any thread, and a signal ends the waiting of each."""
 
+    def set_title(self, title: str) -> None: ...
     def make_directory(self, path: str, title: str | None = None) -> None: ...
     def table(
         self,
@@ -472,11 +473,13 @@ class Merger:
         provenance: bool = False,
         join: str | None = None,
         repack: bool = False,
+        stays: bool = False,
     ) -> Self:
         """``columns``: strict, union or first; ``rules``: patterns of names or paths, and what becomes of them.
 
         ``rebasket``: small baskets are put together; ``provenance``: tables of the inputs are written beside others;
-        ``join``: the pattern of directories that become one; ``repack``: objects that are copied get the file's codec.
+        ``join``: the pattern of directories that become one; ``repack``: objects that are copied get the file's codec;
+        ``stays``: the file takes the place of the one input.
         """
 
     def add(self, file: File, paths: set[str] | None = None) -> int:

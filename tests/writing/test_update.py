@@ -10,6 +10,7 @@ import arrowroot as ar
 from tests.judge import root
 
 from . import update_with_root
+from .invariants import assert_sound
 
 DATA = {"y": [1.5, 2.5]}
 HISTOGRAM = np.histogram([1, 2, 2], bins=3)
@@ -261,6 +262,30 @@ def test_root_reads_what_it_wrote_and_goes_on(tmp_path):
     assert ar.open("old.root")["by_root"].title == "text"
     titles = {key.path: key.title for key in ar.open("old.root").key_list() if key.is_directory}
     assert titles == {"plots": "of runs", "made": "by arrowroot"}
+
+
+def test_trees_stay_whose_records_are_not_written_anew(tmp_path):
+    root.run(update_with_root.make_kept, tmp_path)
+    before = root.run(update_with_root.read_kept, tmp_path, "kept.root")
+    assert before["listed"][12] == (12, [])
+    assert before["elsewhere"] == before["listed"]
+    ours = ar.open("kept.root")["listed"].to_arrow()
+    stored = Path("kept.root").read_bytes()
+    with pytest.raises(ar.UnsupportedError, match="cannot be written again"):
+        ar.merge("all.root", ["kept.root"])
+    for number in range(2):
+        with ar.update("kept.root") as new:
+            new[f"first{number}"] = DATA
+        assert root.run(update_with_root.read_kept, tmp_path, "kept.root") == before
+        assert ar.open("kept.root")["listed"].to_arrow() == ours
+    assert Path("kept.root").read_bytes() != stored
+    with ar.update("kept.root") as new:
+        del new["before"]
+    assert root.run(update_with_root.read_kept, tmp_path, "kept.root") == before
+    assert ar.open("kept.root").keys() == {"elsewhere", "first0", "first1", "listed"}
+    # We write no tree with baskets in another file, and this is ROOT's: nothing looks at it later.
+    assert_sound(Path("kept.root"), but={"branch-null-baskets", "branch-file", "branch-entries"})
+    Path("kept.root").unlink()
 
 
 @pytest.mark.parametrize("holder", ["list", "map", "folder", "functions"])

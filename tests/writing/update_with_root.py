@@ -10,7 +10,7 @@ from tests.judge.lazy import ROOT
 
 def make() -> None:
     """Write ``old.root``: a tree with an alias, an index and user info, and histograms in a directory."""
-    file = ROOT.TFile("old.root", "RECREATE", "", 404)
+    file = ROOT.TFile("old.root", "RECREATE", "of a run", 404)
     tree = ROOT.TTree("t", "a tree")
     tree.SetAutoFlush(100)
     i, x = array("i", [0]), array("d", [0])
@@ -45,7 +45,7 @@ def read(name: str) -> dict[str, Any]:
     entry = tree.GetEntryNumberWithIndex(12)
     found: dict[str, Any] = {
         "keys": sorted(key.GetName() for key in file.GetListOfKeys()),
-        "title": tree.GetTitle(),
+        "titles": (file.GetTitle(), tree.GetTitle()),
         "entries": [(one.i, one.x, list(one.v)) for one in tree],
         "twice": tree.GetAlias("twice"),
         "indexed": entry,
@@ -63,6 +63,53 @@ def add(name: str) -> None:
     file = ROOT.TFile(name, "UPDATE")
     ROOT.TNamed("by_root", "text").Write()
     file.Close()
+
+
+def make_kept() -> None:
+    """Write ``kept.root``: trees with baskets in the record, that is not written anew, or in another file."""
+    file = ROOT.TFile("kept.root", "RECREATE")
+    # So that both sides of an offset are bytes that are not 0.
+    ROOT.TNamed("before", "x" * 70_000).Write()
+    for name in ("listed", "elsewhere"):
+        tree = ROOT.TTree(name, "")
+        tree.SetAutoFlush(100)
+        tree.SetBit(ROOT.TTree.kOnlyFlushAtCluster)
+        i, v = array("i", [0]), ROOT.std.vector("float")()
+        branch = tree.Branch("i", i, "i/I")
+        tree.Branch("v", v)
+        if name == "elsewhere":
+            branch.SetFile("other.root")
+        for i[0] in range(1050):
+            v.clear()
+            for k in range(i[0] % 4):
+                v.push_back(i[0] + k)
+            tree.Fill()
+        if name == "listed":
+            h = ROOT.TH1D("h", "", 4, 0, 4)
+            h.SetDirectory(ROOT.nullptr)
+            h.Fill(1, 7)
+            for item in (h, ROOT.TNamed("note", "kept")):
+                ROOT.SetOwnership(item, False)
+                tree.GetUserInfo().Add(item)
+            tree.BuildIndex("i")
+        file.cd()
+        tree.Write()
+    file.Close()
+
+
+def read_kept(name: str) -> dict[str, Any]:
+    """Return what ROOT reads of these trees."""
+    file = ROOT.TFile.Open(name)
+    found: dict[str, Any] = {}
+    for path in ("listed", "elsewhere"):
+        tree = file.Get(path)
+        found[path] = [(one.i, list(one.v)) for one in tree]
+        found[f"{path} info"] = [(item.ClassName(), item.GetName()) for item in tree.GetUserInfo()]
+    tree = file.Get("listed")
+    return found | {
+        "bin": tree.GetUserInfo().At(0).GetBinContent(2),
+        "indexed": tree.GetEntryNumberWithIndex(12),
+    }
 
 
 def _filled(name: str, file: Any = None) -> Any:

@@ -5,7 +5,7 @@ use std::ops::Range;
 use arrowroot_format as format;
 use arrowroot_storage::{Part, Source};
 use format::codec::Decompressor;
-use format::container::{Directory, FileHeader, RootRecord};
+use format::container::{FileHeader, RootRecord};
 
 use crate::error::{Error, Result};
 
@@ -39,7 +39,7 @@ const MAX_METADATA_BYTES: u64 = 8 << 20;
 const MAX_METADATA_RATIO: u64 = 16;
 
 /// Reads the root directory, from the `head` of the file if it is in it.
-pub(crate) fn root_record(source: &dyn Source, head: &[u8], header: &FileHeader) -> Result<Directory> {
+pub(crate) fn root_record(source: &dyn Source, head: &[u8], header: &FileHeader) -> Result<RootRecord> {
     let n_bytes = RootRecord::max_bytes(header) as u64;
     let begin = usize::try_from(header.begin).unwrap_or(usize::MAX);
     let record = match head.get(begin..) {
@@ -49,9 +49,7 @@ pub(crate) fn root_record(source: &dyn Source, head: &[u8], header: &FileHeader)
             read_range(source, header.begin, n_bytes.min(left))?
         }
     };
-    RootRecord::parse(header, &record)
-        .map(|root| root.directory)
-        .map_err(|error| format_error(source, "root directory", error))
+    RootRecord::parse(header, &record).map_err(|error| format_error(source, "root directory", error))
 }
 
 /// As [`check_size`] for what is read as a whole before anybody asks for a part of it: descriptions of classes, the record of a

@@ -44,6 +44,7 @@ pub(crate) struct Inner {
     /// True if there are records behind the end that the header states.
     pub(crate) has_more: OnceLock<bool>,
     pub(crate) root_directory: Option<Directory>,
+    title: String,
     /// Why there is none, if its record cannot be read.
     pub(crate) root_fault: Option<Fault>,
     pub(crate) infos: OnceLock<Arc<StreamerInfos>>,
@@ -102,9 +103,9 @@ impl File {
         let header = FileHeader::parse(&head).map_err(in_file)?;
         // A file that was not closed has no key list, one that is cut short has lost it: both can be walked.
         let is_whole = header.end <= source.size_bytes();
-        let (root_directory, root_fault) = match permanent(root_record(source.as_ref(), &head, &header))? {
-            Ok(root) => (Some(root).filter(|root| root.has_keys() && is_whole), None),
-            Err(error) => (None, Some(("root directory".to_owned(), error))),
+        let (root_directory, title, root_fault) = match permanent(root_record(source.as_ref(), &head, &header))? {
+            Ok(root) => (Some(root.directory).filter(|root| root.has_keys() && is_whole), root.title, None),
+            Err(error) => (None, String::new(), Some(("root directory".to_owned(), error))),
         };
         let inner = Inner {
             stack,
@@ -113,6 +114,7 @@ impl File {
             keys: OnceLock::new(),
             has_more: OnceLock::new(),
             root_directory,
+            title,
             root_fault,
             infos: OnceLock::new(),
             info_record: OnceLock::new(),
@@ -135,6 +137,11 @@ impl File {
     /// The header.
     pub fn header(&self) -> &FileHeader {
         &self.inner.header
+    }
+
+    /// The title of the file, mostly empty.
+    pub fn title(&self) -> &str {
+        &self.inner.title
     }
 
     /// Bytes between the end of the file and where its header says that it ends: not 0 if it was cut short.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrowroot_format::container::{FileHeader, HEADER_BYTES, KeyList};
+use arrowroot_format::container::{FileHeader, HEADER_BYTES, KeyList, RootRecord};
 use arrowroot_storage::{Fitness, Ledger, Opened, Preloaded, Source};
 
 use crate::access::{read_range, root_record};
@@ -35,7 +35,7 @@ fn has_gap(opened: &Opened, header: &FileHeader, head: &[u8]) -> bool {
     {
         return true;
     }
-    let Ok(root) = root_record(&source, head, header) else { return true };
+    let Ok(RootRecord { directory: root, .. }) = root_record(&source, head, header) else { return true };
     if !root.has_keys() {
         return false;
     }

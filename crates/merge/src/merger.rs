@@ -45,6 +45,8 @@ pub struct Settings {
     pub provenance: bool,
     /// True if objects that are copied get the codec of the output, as those do that are added; else they are as they were.
     pub repacks: bool,
+    /// True if there is one input, and the output takes its place: then trees stay that cannot be merged with others.
+    pub stays: bool,
 }
 
 /// The outcome of all inputs.
@@ -430,7 +432,7 @@ impl Merger {
 
     fn begin(&self, kind: &Kind, rule: Option<Rule>, input: &File, key: &FileKey) -> Result<Box<dyn Merging>> {
         let table = match kind {
-            Kind::Tree => trees::begin(key, self.settings.columns, self.settings.rebaskets),
+            Kind::Tree => trees::begin(key, self.settings.columns, self.settings.rebaskets, self.settings.stays),
             Kind::Ntuple => ntuples::begin(key, self.settings.columns, self.settings.provenance),
             Kind::Other(_) => return objects::begin(input, key, rule, self.settings.repacks),
         };

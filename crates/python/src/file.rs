@@ -123,6 +123,12 @@ impl PyFile {
         self.file.url()
     }
 
+    /// The title of the file, mostly empty.
+    #[getter]
+    fn title(&self) -> &str {
+        self.file.title()
+    }
+
     #[getter]
     fn size_bytes(&self) -> u64 {
         self.file.size_bytes()

@@ -27,7 +27,8 @@ pub(crate) struct PyMerger {
 #[pymethods]
 impl PyMerger {
     #[new]
-    #[pyo3(signature = (file, *, columns = "strict", rules, rebasket = false, provenance = false, join = None, repack = false))]
+    #[expect(clippy::too_many_arguments, reason = "named by their caller")]
+    #[pyo3(signature = (file, *, columns = "strict", rules, rebasket = false, provenance = false, join = None, repack = false, stays = false))]
     fn new(
         file: &PyFileWriter,
         columns: &str,
@@ -36,6 +37,7 @@ impl PyMerger {
         provenance: bool,
         join: Option<String>,
         repack: bool,
+        stays: bool,
     ) -> PyResult<Self> {
         let columns = match columns {
             "strict" => Columns::Strict,
@@ -46,7 +48,7 @@ impl PyMerger {
         let rule = |(pattern, name): (String, String)| Ok((pattern, Rule::of_name(&name)?));
         let rules = rules.into_iter().map(rule).collect::<Result<_, Error>>().map_err(merging_to_python)?;
         let rules = Rules::new(rules);
-        let settings = Settings { columns, rules, rebaskets: rebasket, provenance, join, repacks: repack };
+        let settings = Settings { columns, rules, rebaskets: rebasket, provenance, join, repacks: repack, stays };
         let merger = Merger::new(file.writer(), settings);
         Ok(PyMerger { merger: Arc::new(Mutex::new(Some(merger))) })
     }

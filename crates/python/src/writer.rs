@@ -125,6 +125,12 @@ impl Drop for PyFileWriter {
 
 #[pymethods]
 impl PyFileWriter {
+    /// Gives the file a title, before anything else is in it.
+    fn set_title(&self, py: Python<'_>, title: String) -> PyResult<()> {
+        let file = Arc::clone(&self.file);
+        patiently(py, true, move || file.set_title(&title))?.map_err(writing_to_python)
+    }
+
     #[pyo3(signature = (path, title = None))]
     fn make_directory(&self, py: Python<'_>, path: String, title: Option<String>) -> PyResult<()> {
         let file = Arc::clone(&self.file);

@@ -95,7 +95,7 @@ impl FileWriter {
         let datime = if settings.is_reproducible { Datime::REPRODUCIBLE } else { clock::now() };
         let mut appender = Appender::new(Arc::clone(&sink));
         let uuid = uuid(&settings)?;
-        let directories = Directories::new(&settings.name, datime, uuid, BEGIN)?;
+        let directories = Directories::new([&settings.name, ""], datime, uuid, BEGIN)?;
         appender.append(&[&[0; HEADER_BYTES], &directories.root_record()?])?;
         let classes = Classes::default();
         let state =
@@ -105,6 +105,31 @@ impl FileWriter {
         let (compressor, state) = (Mutex::default(), Mutex::new(state));
         let (stalls, behind) = (Arc::default(), Behind::default());
         Ok(Arc::new(FileWriter { sink, settings, datime, compressor, stalls, behind, queue, state }))
+    }
+
+    /// Gives the file a title, before anything else is in it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] if there is something; [`Error::Format`] if the title is too long; those of writing.
+    pub fn set_title(&self, title: &str) -> Result<()> {
+        let _turn = self.queue.turn()?;
+        let mut state = self.lock();
+        let FileState { appender, directories, .. } = &mut *state;
+        let n_bytes = directories.root_record()?.len();
+        let titled = Directories::new([&self.settings.name, title], self.datime, directories.uuid(), BEGIN)?;
+        let record = titled.root_record()?;
+        self.append(appender, |appender| {
+            let (Some((first, more)), true) =
+                (record.split_at_checked(n_bytes), appender.position() == BEGIN + n_bytes as u64)
+            else {
+                let what = "a file gets its title before all else".to_owned();
+                return Err(Error::InvalidRequest { what });
+            };
+            appender.write_at(BEGIN, first)?;
+            appender.append(&[more]).map(|_| ())
+        })?;
+        *directories = titled;
+        Ok(())
     }
 
     /// Where it is written to.

@@ -103,8 +103,7 @@ def update(path: Location, **options: Unpack[FileOptions]) -> WritableFile:
     An object that is written takes the place of an older one of its name, and ``del`` leaves out one, or a directory.
     All others are copied when the file is closed: tables as they are stored, of each name the newest cycle. So an
     update takes the time of copying the file, and its size on the disk; until then, and after any error, the older file
-    is what it was. A title of the file itself is lost, and a warning tells what else is not as it was; with
-    ``reproducible`` baskets keep the times that they have.
+    is what it was. A warning tells what is not as it was; with ``reproducible`` baskets keep the times that they have.
 
     Raises: as :func:`create`; CorruptFileError for what is no file of ROOT's, damaged or was not closed; in the end
         UnsupportedError for what is not copied, as trees inside of lists, and StorageError if another program has

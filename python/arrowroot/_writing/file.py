@@ -310,6 +310,8 @@ class WritableFile(WritableDirectory):
     def keep(self, older: Older) -> None:
         """Have it get what an older file has, but for what it has itself, when it is closed."""
         self._older = older
+        if older.title:
+            self.native.set_title(older.title)
 
     def make_room(self, path: str) -> None:
         """Make the directories that an object is in, as the older file has them.
@@ -445,7 +447,7 @@ class WritableFile(WritableDirectory):
         """Copy what stays of the older file, if that is not done. Raises: as ``Older.copy``."""
         if self._older is not None and not self._has_older:
             self._has_older = True
-            self._older.copy(self.merger({"*": "first"}, repack=False))
+            self._older.copy(_native.Merger(self.native, rules=[("*", "first")], stays=True))
 
     def abort(self) -> None:
         """Give it up: nothing is left, and an older file is what it was.

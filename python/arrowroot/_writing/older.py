@@ -91,6 +91,12 @@ class Older:
         """The paths of those that stay."""
         return list(self._objects)
 
+    @property
+    def title(self) -> str:
+        """The title of the file; empty, too, if it is no text."""
+        title = "" if self._file is None else self._file.title
+        return "" if _NO_TEXT in title else title
+
     def has(self, path: str) -> bool:
         """Return whether an object of a path is there, and stays."""
         return path in self._objects

@@ -3,6 +3,8 @@
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
+use ahash::HashMap;
+
 use super::basket::{Embedded, EmbeddedBasket};
 use super::branch::Branch;
 use super::objects::{Objects, Slot, read_array_head};
@@ -215,6 +217,26 @@ impl Branch {
         self.baskets.placed =
             Some(PlacedBaskets { first_entry, baskets: Baskets::Shared(Arc::clone(all), first..end) });
         end
+    }
+
+    /// Says in the record that it was parsed from where its baskets are. `moved`: their offsets by those that they had.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if an offset has no room there.
+    pub fn move_baskets(&self, moved: &HashMap<u64, u64>, object_data: &mut [u8]) -> Result<()> {
+        let (range, is_wide) = &self.baskets.seeks;
+        let seeks = object_data.get_mut(range.clone()).unwrap_or_default();
+        for seek in seeks.chunks_exact_mut(if *is_wide { 8 } else { 4 }) {
+            let old = seek.iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
+            let Some(new) = moved.get(&old) else { continue };
+            let bytes = new.to_be_bytes();
+            let (high, low) = bytes.split_at(bytes.len() - seek.len());
+            if high.iter().any(|&byte| byte != 0) {
+                return Err(Error::unsupported(range.start, format!("branch {}: no room for offset {new}", self.name)));
+            }
+            seek.copy_from_slice(low);
+        }
+        Ok(())
     }
 
     /// Says that it was flushed though it has no baskets, as those that others are inside of: ROOT has room for one then.

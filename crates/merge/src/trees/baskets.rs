@@ -141,6 +141,11 @@ impl JoinedBranch {
         self.n_counted = self.n_counted.saturating_add(n_entries);
     }
 
+    /// Where its baskets are, by their numbers.
+    pub(crate) fn offsets(&self) -> impl Iterator<Item = u64> {
+        self.baskets.iter().map(|basket| basket.offset)
+    }
+
     pub(crate) fn n_small(&self) -> usize {
         self.baskets.iter().filter(|basket| (1..SMALL_BASKET_BYTES).contains(&basket.stored_bytes)).count()
     }

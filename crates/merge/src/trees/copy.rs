@@ -105,10 +105,15 @@ impl Copying {
             }
             copying.counts.push((to, baskets.len(), branch.n_entries));
         }
-        copying.sort();
-        match overlap(&copying.jobs) {
+        copying.in_order()
+    }
+
+    /// The same as the file has them, or why that cannot be.
+    pub(crate) fn in_order(mut self) -> Result<Copying, String> {
+        self.sort();
+        match overlap(&self.jobs) {
             Some(pair) => Err(format!("two baskets in the same place, {} and {}", pair[0].offset, pair[1].offset)),
-            None => Ok(copying),
+            None => Ok(self),
         }
     }
 

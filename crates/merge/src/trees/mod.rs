@@ -5,6 +5,7 @@ mod clusters;
 mod copy;
 mod defaults;
 mod joined;
+mod kept;
 mod notes;
 mod packed;
 mod picked;
@@ -26,16 +27,17 @@ use crate::provenance;
 use crate::rules::Rule;
 use copy::Copying;
 use joined::{Before, Joined, Staged};
+use kept::Kept;
 pub(crate) use packed::PackedTree;
 pub(crate) use picked::{InputTree, PickedTree, Taking};
 pub use picked::{Pick, Picked};
 use place::TreePlace;
 pub(crate) use schema::Mapping;
 
-/// Begins a tree of the output, of which an input has the first.
-pub(crate) fn begin(key: &FileKey, columns: Columns, rebaskets: bool) -> Box<dyn Merging> {
+/// Begins a tree of the output, of which an input has the first. `stays`: there is one input, and the output takes its place.
+pub(crate) fn begin(key: &FileKey, columns: Columns, rebaskets: bool, stays: bool) -> Box<dyn Merging> {
     let (names, title) = (Names::of(key), key.key.title.clone());
-    Box::new(Tree { names, title, columns, rebaskets, joined: None, staged: None, before: None })
+    Box::new(Tree { names, title, columns, rebaskets, stays, kept: None, joined: None, staged: None, before: None })
 }
 
 /// A tree of the output.
@@ -44,6 +46,10 @@ struct Tree {
     title: String,
     columns: Columns,
     rebaskets: bool,
+    /// True if there is one input, and the output takes its place.
+    stays: bool,
+    /// The tree of that input, if its record stays.
+    kept: Option<Kept>,
     /// The tree so far; `None` before the first input.
     joined: Option<Joined>,
     /// The last input as it was read.
@@ -80,8 +86,17 @@ impl Tree {
 
 impl Merging for Tree {
     fn read(&mut self, input: &File, key: &FileKey, _stored: &[u8], _worker: &mut Worker) -> Result<()> {
-        self.before = None;
+        (self.before, self.kept) = (None, None);
         let (record, object_data, is_known) = self.parse(input, key)?;
+        if self.stays && self.joined.is_none() {
+            let written = self.check_writable(input, key, &record, &object_data);
+            if written.is_err() || record.branches.iter().any(|branch| !branch.file_name.is_empty()) {
+                let kept = Kept::plan(&key.key, record, object_data);
+                self.kept =
+                    Some(kept.map_err(|what| written.err().unwrap_or_else(|| self.names.mismatch(input, what)))?);
+                return Ok(());
+            }
+        }
         let mismatch = |what: String| self.names.mismatch(input, what);
         let mapping = match &self.joined {
             None => {
@@ -126,6 +141,11 @@ impl Merging for Tree {
     }
 
     fn copy(&mut self, input: &File, output: &Output) -> Result<()> {
+        if let Some(kept) = &mut self.kept {
+            let directory = self.names.directory_in(output)?;
+            let add_to_pid = output.n_processes;
+            return kept.copy(input, &TreePlace { file: &output.file, directory, add_to_pid, tree: &self.names.name });
+        }
         let Some(staged) = self.staged.take() else { return Ok(()) };
         let directory = self.names.directory_in(output)?;
         let place = TreePlace { file: &output.file, directory, add_to_pid: output.n_processes, tree: &self.names.name };
@@ -142,7 +162,7 @@ impl Merging for Tree {
     }
 
     fn forget(&mut self) {
-        self.staged = None;
+        (self.staged, self.kept) = (None, None);
         match (self.before.take(), &mut self.joined) {
             (Some(Some(before)), Some(joined)) => joined.go_back(before),
             (Some(_), _) => self.joined = None,
@@ -159,8 +179,11 @@ impl Merging for Tree {
     }
 
     fn finish(self: Box<Self>, output: &Output, origins: &[Origin]) -> Result<Merged> {
-        let Tree { names, title, joined, .. } = *self;
+        let Tree { names, title, joined, kept, .. } = *self;
         let mut merged = Merged::default();
+        if let Some(kept) = kept {
+            merged = kept.finish(output, names.directory_in(output)?)?;
+        }
         if let Some(mut joined) = joined {
             let directory = names.directory_in(output)?;
             let place = TreePlace { file: &output.file, directory, add_to_pid: 0, tree: &names.name };

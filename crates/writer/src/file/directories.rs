@@ -47,12 +47,12 @@ struct HeldDirectory {
 }
 
 impl Directories {
-    /// The root directory of a file of this name, whose record is at `begin`.
-    pub(super) fn new(name: &str, datime: Datime, uuid: Uuid, begin: u64) -> Result<Self> {
-        let mut key = Key::new(false, FILE_CLASS, name, "")?;
+    /// The root directory of a file of this name and title, whose record is at `begin`.
+    pub(super) fn new([name, title]: [&str; 2], datime: Datime, uuid: Uuid, begin: u64) -> Result<Self> {
+        let mut key = Key::new(false, FILE_CLASS, name, title)?;
         let mut texts = Output::new(0);
         texts.string(name.as_bytes())?;
-        texts.string(b"")?;
+        texts.string(title.as_bytes())?;
         let object_bytes = texts.position() + Directory::MAX_BYTES;
         key.set_payload(object_bytes, object_bytes)?;
         // It names no directory, unlike all other keys: ROOT makes it before it knows where the directory is.
@@ -69,8 +69,8 @@ impl Directories {
             seek_keys: 0,
             uuid: Some(uuid),
         };
-        let root =
-            RootRecord { key: key.clone(), name: name.to_owned(), title: String::new(), directory: fields.clone() };
+        let [name, title] = [name, title].map(str::to_owned);
+        let root = RootRecord { key: key.clone(), name, title, directory: fields.clone() };
         Ok(Directories { root, directories: vec![HeldDirectory::new(key, fields)] })
     }
 

@@ -141,6 +141,8 @@ pub(super) struct Tail {
     pub(super) variables: Option<(u16, i32)>,
     /// The part that was read and not kept, so the record cannot be written again.
     left_out: Option<String>,
+    /// True if it is known where everything in it is, kept or not.
+    is_known: bool,
 }
 
 impl Tail {
@@ -313,6 +315,12 @@ impl TreeRecord {
         self.tail.old_index = Default::default();
     }
 
+    /// True if the record names no baskets but those of its branches and of its references: what else is in it, kept or not, is
+    /// the same wherever they are.
+    pub fn has_known_parts(&self) -> bool {
+        self.tail.is_known
+    }
+
     /// Goes on behind the branches to the end of the record.
     pub(super) fn read_tail<'a>(&mut self, cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) {
         if self.read_to_index(cursor, reading).is_err() {
@@ -376,8 +384,12 @@ impl TreeRecord {
         match read_references(cursor, reading)? {
             FoundReferences::Nothing => {}
             FoundReferences::Here(references) => self.references = Some(references),
-            FoundReferences::InPart => self.tail.leave_out("objects in its fBranchRef".to_owned()),
+            FoundReferences::InPart => {
+                self.tail.leave_out("objects in its fBranchRef".to_owned());
+                return Ok(());
+            }
         }
+        self.tail.is_known = true;
         Ok(())
     }
 
