@@ -75,9 +75,11 @@ class Unread:
     def fill(self, factory: object, record: object) -> None: ...  # the factory that put it off
     # A number, text or array; None: there is none; NotImplemented: it is not so simple.
     def member(self, factory: object, *names: str) -> Any: ...
+    def bins(self, factory: object, flow: bool) -> tuple[npt.NDArray[Any], list[int]] | None: ...
 
 class File:
     url: str
+    title: str
     size_bytes: int
     root_version: str
     uuid: str  # "" if it has none

@@ -8,6 +8,7 @@ import pickle
 import struct
 from types import SimpleNamespace
 
+import hist
 import numpy as np
 import pytest
 
@@ -56,6 +57,27 @@ def test_the_contents_of_a_histogram_are_read_without_its_other_members(histogra
     assert (h.name, h.title, h.num_entries, h.n_dimensions, h.shape) == ("h", "", 4, 1, (4,))
     assert h.values().tolist() == [2, 1, 0, 1]
     assert h.values(flow=True).tolist() == [0, 2, 1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("flow", [False, True])
+@pytest.mark.parametrize("n_axes", [1, 2, 3])
+def test_contents_are_the_same_before_and_behind_the_other_members(n_axes, flow, tmp_path):
+    numbers = np.random.default_rng(n_axes)
+    for storage in (hist.storage.Double(), hist.storage.Int64(), hist.storage.Weight()):
+        axes = [hist.axis.Regular(2 + axis, -1, 1) for axis in range(n_axes)]
+        made = hist.Hist(*axes, storage=storage).fill(*numbers.normal(size=(n_axes, 500)))
+        with ar.create(tmp_path / "h.root") as new:
+            new["h"] = made
+        with ar.open(tmp_path / "h.root") as file:
+            found = file["h"]
+            first = found.values(flow=flow)
+            assert first.shape == made.values(flow=flow).shape
+            assert np.array_equal(first, made.values(flow=flow))
+            first[...] = 0
+            again = found.values(flow=flow)
+            assert found.members
+            assert np.array_equal(again, found.values(flow=flow))
+            assert again.dtype == first.dtype
 
 
 def test_members_that_are_read_when_they_are_asked_for_are_those_that_stay(histograms):

@@ -32,6 +32,17 @@ impl File {
         self.or_elsewhere(path, |file| file.own_object(path))
     }
 
+    /// The same where the key of the path was found.
+    ///
+    /// # Errors
+    /// As [`File::object`].
+    pub fn object_at(&self, path: &str, key: FileKey) -> Result<KeyedObject> {
+        match self.read_object(&key.key).and_then(|data| self.object_of(key, data)) {
+            Err(error) if error.is_damage() => self.elsewhere(path, error, |file| file.own_object(path)),
+            read => read,
+        }
+    }
+
     fn own_object(&self, path: &str) -> Result<KeyedObject> {
         let key = self.find(path)?;
         let data = self.read_object(&key.key)?;

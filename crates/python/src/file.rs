@@ -17,7 +17,7 @@ use crate::patience::{patiently, reading, take_mended, takes_long, warn_of_mende
 use crate::protocol::PyProtocol;
 use crate::python_source::PythonSource;
 use crate::table::PyTable;
-use crate::unread::object_of;
+use crate::unread::{KnownClasses, object_of};
 
 #[pyclass(name = "Key", module = "arrowroot._native", frozen, get_all)]
 pub(crate) struct PyKey {
@@ -58,9 +58,14 @@ impl PyKey {
 #[pyclass(name = "File", module = "arrowroot._native", frozen)]
 pub(crate) struct PyFile {
     file: File,
+    classes: KnownClasses,
 }
 
 impl PyFile {
+    fn new(file: File) -> PyFile {
+        PyFile { file, classes: KnownClasses::default() }
+    }
+
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
@@ -94,7 +99,7 @@ pub(crate) fn open_reader(py: Python<'_>, reader: Bound<'_, PyAny>, options: Vec
         };
         File::from_opened(open_again(source.url(), &set.network, open)?, &set)
     })?;
-    opened.map(|file| PyFile { file }).map_err(to_python)
+    opened.map(PyFile::new).map_err(to_python)
 }
 
 /// Opens a file that the URLs are replicas of. An `OsString` takes text as `os.fsdecode` makes it: what stands for a byte
@@ -113,7 +118,7 @@ pub(crate) fn open_file(py: Python<'_>, urls: Vec<OsString>, options: Vec<Option
             }
         }
     })?;
-    opened.map(|file| PyFile { file }).map_err(to_python)
+    opened.map(PyFile::new).map_err(to_python)
 }
 
 #[pymethods]
@@ -268,17 +273,23 @@ impl PyFile {
         factory: Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let file = self.file.clone();
-        let may_wait = self.takes_long() || self.is_large(py, &path)?;
+        let mut may_wait = self.takes_long();
+        let mut found = None;
+        if !may_wait {
+            let entry = without_lock(py, || self.file.found(&path))?;
+            may_wait = matches!(&entry, Ok(Some(entry)) if entry.key.object_bytes > MAX_AT_ONCE_BYTES);
+            found = Some(entry);
+        }
         let read = patiently(py, may_wait, move || {
-            let Some(entry) = file.found(&path)? else { return Ok(None) };
+            let Some(entry) = found.unwrap_or_else(|| file.found(&path))? else { return Ok(None) };
             if entry.is_directory || is_table(&file, &entry)? {
                 return PyKey::new(&file, &entry).map(|key| Some(KeyOrObject::Key(key)));
             }
-            file.object(&path).map(|object| Some(KeyOrObject::Object(object)))
+            file.object_at(&path, entry).map(|object| Some(KeyOrObject::Object(object)))
         })?;
         warn_of_mended(py, &take_mended(&self.file))?;
         match read.map_err(to_python)? {
-            Some(KeyOrObject::Object(object)) => object_of(py, factory, object).map(Some),
+            Some(KeyOrObject::Object(object)) => object_of(py, factory, object, &self.classes).map(Some),
             Some(KeyOrObject::Key(key)) => Bound::new(py, key).map(|key| Some(key.into_any())),
             None => Ok(None),
         }

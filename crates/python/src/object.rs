@@ -105,6 +105,21 @@ impl<'py, 'g> Maker<'py, 'g> {
         }
     }
 
+    /// See [`PyUnread::bins`](crate::unread::PyUnread).
+    pub(crate) fn bins(self, flow: bool) -> PyResult<Option<(Bound<'py, PyAny>, Vec<usize>)>> {
+        let n_axes = n_axes(&self.read.key().key.class_name);
+        let found = n_axes.and_then(|n_axes| bins_of(outermost_struct(self.read)?.1, n_axes));
+        let Some((mut bins, sizes)) = found else { return Ok(None) };
+        let n_cells = sizes.iter().map(|size| size + 2).product::<usize>();
+        let mut n_bins = n_cells;
+        if let ([size], false) = (sizes.as_slice(), flow) {
+            let item_bytes = bins.item_bytes();
+            bins.bytes = bins.bytes.get(item_bytes..).unwrap_or_default();
+            n_bins = *size;
+        }
+        Ok(Some((self.array(&bins, n_bins)?, sizes)))
+    }
+
     fn fill_all(&mut self) -> PyResult<()> {
         // Each object is made before what it leads to: they may lead back to it.
         while let Some((record, node, values)) = self.empty.pop() {
@@ -456,6 +471,41 @@ pub(crate) fn outermost_struct(read: &KeyedObject) -> Option<(&Arc<Node>, &Value
         Ok(Content::Value(node, values @ Values::Struct(1, _))) => Some((node, values)),
         _ => None,
     }
+}
+
+/// The number of axes of a histogram of ROOT's own, by its class: it is not stored.
+fn n_axes(class: &str) -> Option<usize> {
+    match class.strip_prefix("TH")?.as_bytes() {
+        [n_axes @ b'1'..=b'3', b'C' | b'S' | b'I' | b'L' | b'F' | b'D'] => Some(usize::from(n_axes - b'0')),
+        _ => None,
+    }
+}
+
+/// The bins of a histogram with those below and above the axes, and how many others each axis has. `None` if fills wait in a
+/// buffer, or something is not as it is in most.
+fn bins_of(histogram: &Values, n_axes: usize) -> Option<(Dense<'_>, Vec<usize>)> {
+    /// As many as there are in a `TH3`.
+    const AXES: [&str; 3] = ["fXaxis", "fYaxis", "fZaxis"];
+    let integer = |values: &Values| values.integers()?.first().copied();
+    if integer(member(histogram, "fBufferSize")?)? != 0 {
+        return None;
+    }
+    let size = |axis: &&str| usize::try_from(integer(member(member(histogram, axis)?, "fNbins")?)?).ok();
+    let sizes: Vec<usize> = AXES.get(..n_axes)?.iter().map(size).collect::<Option<_>>()?;
+    let Values::List(ends, items) = member(histogram, "fArray")? else { return None };
+    let bins = Dense::of(items).filter(|dense| dense.shape.is_empty() && ends.len() == 1)?;
+    let n_cells = sizes.iter().try_fold(1_usize, |n_cells, size| n_cells.checked_mul(size.checked_add(2)?))?;
+    let is_right =
+        !sizes.is_empty() && !sizes.contains(&0) && n_cells.checked_mul(bins.item_bytes()) == Some(bins.bytes.len());
+    is_right.then_some((bins, sizes))
+}
+
+/// The member of one object that alone has a name.
+fn member<'v>(object: &'v Values, name: &str) -> Option<&'v Values> {
+    let Values::Struct(1, members) = object else { return None };
+    let mut called_so = members.iter().filter(|(known, _)| **known == *name);
+    let found = called_so.next();
+    found.filter(|_| called_so.next().is_none()).map(|(_, values)| values)
 }
 
 fn has(members: &[(Name, Values)], name: &str) -> bool {

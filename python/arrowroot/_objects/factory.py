@@ -88,9 +88,8 @@ class Factory:
 
     def put_off(self, class_name: str, bases: tuple[str, ...], unread: _native.Unread) -> Record:
         """Return a record that reads its members when they are asked for."""
-        record = self.record(class_name, bases)
-        record._put_off(unread, self)  # noqa: SLF001 - nobody else does
-        return record
+        kind = kind_of(class_name, bases)
+        return kind._put_off(class_name, bases, unread, self)  # noqa: SLF001 - nobody else does
 
     def fill(self, record: Record, members: dict[str, Any], own: tuple[str, ...] = ()) -> None:
         """Give a record its members; ``own`` are those that it adds to those of a class of ROOT."""

@@ -146,6 +146,12 @@ class Histogram(WithContent, Named):
 
         flow: with what is below and above the range.
         """
+        # Files have thousands of histograms, and nothing else of most is asked for.
+        put_off = self._unread
+        found = put_off[0].bins(put_off[1], flow) if put_off is not None else None
+        if found is not None:
+            contents, sizes = found
+            return contents if len(sizes) == 1 else _cut(contents, sizes, flow=flow)
         return self._cut(self._filled()[0] if self._n_buffered() else self._stored("fArray"), flow)
 
     def variances(self, *, flow: bool = False) -> npt.NDArray[np.float64]:
@@ -327,12 +333,7 @@ class Histogram(WithContent, Named):
             view[...] = self.values(flow=True)[chosen]
 
     def _cut(self, array: npt.NDArray[Any], flow: bool) -> npt.NDArray[Any]:
-        """Return the array with a dimension for each axis; stored is the bin of x first, flow bins at the ends."""
-        shaped: npt.NDArray[Any] = array.reshape([n + 2 for n in reversed(self.shape)]).T
-        # The array is copied: a change of it must not change the object.
-        result: npt.NDArray[Any] = shaped if flow else shaped[(slice(1, -1),) * len(self.shape)]
-        copied: npt.NDArray[Any] = result.copy()
-        return copied
+        return _cut(array, self.shape, flow=flow)
 
     def _stored(self, name: str) -> npt.NDArray[Any]:
         """Return an array with a value for each bin.
@@ -433,6 +434,15 @@ def with_picture(found: Record, picture: str | None) -> str:
     if picture is None:
         return f"<pre>{escape(repr(found))}</pre>"
     return f"{picture}<div>{escape(printable(found.class_name))}: {escape(printable(found.summary()))}</div>"
+
+
+def _cut(array: npt.NDArray[Any], sizes: Sequence[int], *, flow: bool) -> npt.NDArray[Any]:
+    """Return an array with a dimension for each axis; stored is the bin of x first, flow bins at the ends."""
+    shaped: npt.NDArray[Any] = array.reshape([n + 2 for n in reversed(sizes)]).T
+    # The array is copied: a change of it must not change the object.
+    result: npt.NDArray[Any] = shaped if flow else shaped[(slice(1, -1),) * len(sizes)]
+    copied: npt.NDArray[Any] = result.copy()
+    return copied
 
 
 def _n_cells(shape: Sequence[int]) -> int:

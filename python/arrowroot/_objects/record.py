@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping
 
     import numpy.typing as npt
+    from typing_extensions import Self
 
     from arrowroot import _native
     from arrowroot._objects.factory import Factory
@@ -96,10 +97,16 @@ class Record:
         #: What its members are read from, and the factory of what is among them, until they are.
         self._unread: tuple[_native.Unread, Factory] | None = None
 
-    def _put_off(self, unread: _native.Unread, factory: Factory) -> None:
-        """Read the members when they are asked for: ``__getattr__`` is called for what is not there."""
-        del self._members, self._own, self._as_root
-        self._unread = unread, factory
+    @classmethod
+    def _put_off(
+        cls, class_name: str, bases: tuple[str, ...], unread: _native.Unread, factory: Factory
+    ) -> Self:
+        """Return one that reads its members when they are asked for: ``__getattr__`` is called for others."""
+        record = cls.__new__(cls)
+        record.class_name = class_name
+        record.bases = bases
+        record._unread = unread, factory  # noqa: SLF001 - its own class
+        return record
 
     def _read(self) -> None:
         """Read the members, if they were put off."""

@@ -85,11 +85,16 @@ struct Pending<'a> {
 pub fn read_graph(class: &str, data: &[u8], key_bytes: usize, infos: &StreamerInfos) -> Result<ObjectGraph> {
     let mut passed_over = BTreeSet::new();
     let mut first_error = None;
+    let mut is_traced = false;
     loop {
         let mut reader = Reader::new(data.len(), key_bytes);
         reader.links = Some(Box::new(Links::new(data.len(), LinkedTypes::without(infos, &passed_over))));
-        reader.trace = Some(Box::default());
+        reader.trace = is_traced.then(Box::default);
         let read = reader.outermost(class, data).and_then(|outermost| reader.put_off(data).map(|()| outermost));
+        // Few objects do not fit, and only of those it matters which classes did.
+        if !std::mem::replace(&mut is_traced, true) && (read.is_err() || reader.has_misfits()) {
+            continue;
+        }
         if passed_over.len() < MAX_PASSED_OVER
             && let Some(misfit) = reader.trace.as_deref().and_then(to_pass_over)
             && passed_over.insert(misfit.to_owned())
@@ -247,6 +252,12 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(!wanted.is_empty())
+    }
+
+    /// True if an object that a pointer led to is not as its class is described.
+    fn has_misfits(&self) -> bool {
+        let is_misfit = |object: &Object| matches!(object.content, Err(Error::Corrupt(_) | Error::Truncated(_)));
+        self.links.as_ref().is_some_and(|links| links.objects.values().any(is_misfit))
     }
 
     fn behind_link(&mut self, cursor: &mut Cursor<'a>, class: &str) -> Result<Content> {
