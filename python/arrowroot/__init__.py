@@ -27,6 +27,7 @@ from arrowroot._api.file import Directory, File, Key
 from arrowroot._api.opening import open  # noqa: A004 - as for uproot
 from arrowroot._api.scan import Scan
 from arrowroot._api.tree import Tree
+from arrowroot._attributes import no_attribute
 from arrowroot._errors import (
     AccessDeniedError,
     ArrowrootError,
@@ -67,7 +68,6 @@ from arrowroot._errors import (
     UnusedEntriesWarning,
     WholeCopyWarning,
     WrongTypeError,
-    no_attribute,
 )
 from arrowroot._native import Branch, __version__, debug_build
 from arrowroot._objects.record import Record, Unreadable

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from arrowroot._api.partitions import partitions
 from arrowroot._arguments import takes
 from arrowroot._arrow.convert import empty_batch, names_of_variants, to_awkward, to_pandas
-from arrowroot._errors import UnsupportedError, missing_library, no_attribute
+from arrowroot._attributes import no_attribute
+from arrowroot._errors import UnsupportedError, missing_library
 from arrowroot._writing.file import WritableDirectory
 from arrowroot._writing.options import TableOptions
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from arrowroot._api.tree import Tree
 from arrowroot._arguments import not_made, takes
+from arrowroot._attributes import has_inside, no_attribute
 from arrowroot._errors import (
     ArrowrootError,
     InvalidRequestError,
@@ -15,9 +16,7 @@ from arrowroot._errors import (
     NoSuchKeyError,
     NotFoundError,
     WrongTypeError,
-    has_inside,
     nearest,
-    no_attribute,
     not_picklable,
     warn_recovered,
 )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from arrowroot._api.column import NumEntries
 from arrowroot._arguments import not_made, refuse, takes
 from arrowroot._arrow import convert
-from arrowroot._errors import ArrowrootError, InvalidRequestError, WrongTypeError, no_attribute, not_picklable
+from arrowroot._attributes import no_attribute
+from arrowroot._errors import ArrowrootError, InvalidRequestError, WrongTypeError, not_picklable
 from arrowroot._passes.source import TreeSource, batches_of, say_way_around
 from arrowroot._render import clip, html_table, printable, type_text
 from arrowroot._sizes import counted

@@ -13,11 +13,11 @@ from arrowroot._api.column import rows_of
 from arrowroot._api.tree_metadata import TreeMetadata
 from arrowroot._arguments import not_made, takes
 from arrowroot._arrow import convert
+from arrowroot._attributes import no_attribute
 from arrowroot._errors import (
     InvalidRequestError,
     NoSuchColumnError,
     WrongTypeError,
-    no_attribute,
     not_picklable,
     warn_left_out,
 )

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from arrowroot._api.column import Column, rows_of
 from arrowroot._arguments import not_made, takes
+from arrowroot._attributes import no_attribute
 from arrowroot._errors import (
     ArrowrootError,
     InvalidRequestError,
     WrongTypeError,
-    no_attribute,
     not_picklable,
 )
 from arrowroot._options import DEFAULTS, ReadOptions, ScanOptions

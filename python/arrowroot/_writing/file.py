@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from arrowroot import _native
 from arrowroot._arguments import not_made, takes
+from arrowroot._attributes import no_attribute
 from arrowroot._cost.stalls import THRESHOLD_NS
 from arrowroot._cost.stalls import of_native as stalls_of_native
 from arrowroot._cost.writing import WritingCost
@@ -20,7 +21,6 @@ from arrowroot._errors import (
     InvalidRequestError,
     NoSuchAttributeError,
     WrongTypeError,
-    no_attribute,
     not_picklable,
 )
 from arrowroot._render import clip, printable

@@ -8,10 +8,10 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from arrowroot._arguments import not_made, takes
+from arrowroot._attributes import no_attribute
 from arrowroot._errors import (
     ArrowrootError,
     InvalidRequestError,
-    no_attribute,
     not_picklable,
 )
 from arrowroot._layout import settings
