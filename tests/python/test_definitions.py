@@ -583,3 +583,12 @@ def test_functions_of_draw_are_of_all_items_of_an_entry(tmp_path):
     }
     table = ar.open(f"{tmp_path}/a.root")["t"].to_arrow(list(expected))
     assert table.to_pydict() == expected
+
+
+def test_a_distance_is_the_root_of_the_squares_as_roots(tree, events):
+    found = tree.to_awkward(["d"], define={"d": "DeltaR(eta, eta / 3, phi, 0.7)"}).d
+    eta, phi = (ak.to_numpy(ak.flatten(events[name])) for name in ("eta", "phi"))
+    angle = 0.7 - phi
+    angle = np.where(angle > np.pi, angle - 2 * np.pi, np.where(angle < -np.pi, angle + 2 * np.pi, angle))
+    expected = np.sqrt((eta / 3 - eta) * (eta / 3 - eta) + angle * angle)
+    assert ak.flatten(found).tolist() == expected.tolist()

@@ -514,3 +514,27 @@ def test_what_is_computed_of_some_entries_is_as_of_all(tmp_path):
         weights = [one["x"] + 1 for one in kept if one[name] is not None]
         expected, _ = np.histogram(values, 20, (-50, 450), weights=weights)
         assert made[name].values().tolist() == pytest.approx(expected.tolist())
+
+
+def test_columns_with_the_same_lists_are_narrowed_by_the_same_indices(tmp_path, monkeypatch):
+    from arrowroot._expressions import lists
+
+    counts = np.arange(300) % 4
+    columns = {
+        name: ak.unflatten(np.arange(counts.sum()) * factor, counts)
+        for name, factor in zip("abcd", range(4), strict=True)
+    }
+    ar.write(f"{tmp_path}/a.root:t", {"x": np.arange(300), **columns})
+    taken = []
+    taken_lists = lists.taken_lists
+
+    def count(level, chosen):
+        taken.append(len(chosen))
+        return taken_lists(level, chosen)
+
+    monkeypatch.setattr(lists, "taken_lists", count)
+    scan = ar.open(f"{tmp_path}/a.root")["t"].scan()
+    wanted = {"h": ar.Hist((4, 0, 1e6), x="sum(a * b + c * d)", cut="some")}
+    made = scan.hist(wanted, cuts={"some": "x >= 200 && sum(a) >= 0 && sum(b + c + d) >= 0"})
+    assert made["h"].sum(flow=True) == 100
+    assert taken == [100]
