@@ -301,3 +301,28 @@ def test_what_a_scan_says_may_be_missing_is_written_wherever_it_is_missing_first
     ar.write(f"{tmp_path}/n.root:t", optional, layout=ar.Layout("rntuple", flush=2))
     ar.write(f"{tmp_path}/o.root:t", ar.open(f"{tmp_path}/n.root")["t"], layout=layout)
     assert ar.open(f"{tmp_path}/o.root")["t"].to_arrow()["n"].to_pylist() == [1, 2, None, 3]
+
+
+@pytest.mark.parametrize("index", ["x", False])
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_expressions_beside_friends_may_use_what_the_first_file_lacks(tmp_path, index, on_error):
+    ar.write(f"{tmp_path}/a.root:T", {"x": np.arange(3, dtype=np.int32)})
+    ar.write(f"{tmp_path}/b.root:T", {"x": np.arange(3, 5), "more": [1.5, 2.5]})
+    ar.write(f"{tmp_path}/f0.root:W", {"x": np.arange(2), "z": np.arange(2)})
+    ar.write(f"{tmp_path}/f1.root:W", {"x": np.arange(2, 5), "z": np.arange(2, 5), "rest": np.arange(3)})
+    options = {
+        "friends": {"f": ar.Friends(tmp_path / "f*.root", "W", index)},
+        "missing": "null",
+        "promote": True,
+        "on_error": on_error,
+        "define": {"d": "more + z", "e": "f.rest + x", "w": "x + 2147483647"},
+    }
+    files = [tmp_path / "a.root", tmp_path / "b.root"]
+    found = ar.scan(files, "T", ["d", "e", "w"], **options).to_arrow().to_pydict()
+    assert found == {
+        "d": [None, None, None, 4.5, 6.5],
+        "e": [None, None, 2, 4, 6],
+        "w": [2147483647 + x for x in range(5)],
+    }
+    kept = ar.scan(files, "T", ["x", "more"], filter="more > 2 || f.rest == 0", **options).to_arrow()
+    assert kept.to_pydict() == {"x": [2, 4], "more": [None, 2.5]}

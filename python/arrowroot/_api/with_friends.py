@@ -350,11 +350,21 @@ class WithFriends(Chain):
         return side_by_side(chosen, source_of)
 
     def first_schema(self, names: list[str], options: Options) -> pa.Schema:
-        """Return the types of columns in the first files."""
-        parts = [self.main, *(one.part for one in self.friends)]
-        firsts = [part.tree if isinstance(part, Row) else part for part in parts]
+        """Return the types of columns in the first files of each part, or in all where these may differ."""
+        import pyarrow as pa
+
+        parts: list[Part] = [self.main, *(one.part for one in self.friends)]
         chosen = [self.by_name[name] for name in names]
-        return side_by_side(chosen, lambda part, paths: firsts[part].source(paths, (0, 0), options)).schema()
+        inner: dict[int, list[str]] = {}
+        for branch in chosen:
+            inner.setdefault(branch.part, []).append(branch.inner)
+        schemas = {
+            part: parts[part].first_schema(list(dict.fromkeys(paths)), options)
+            for part, paths in inner.items()
+        }
+        return pa.schema(
+            [schemas[branch.part].field(branch.inner).with_name(branch.path) for branch in chosen]
+        )
 
     def with_partners(self, columns: list[str], entries: EntrySet, options: Options) -> EntrySet:
         """Return the entries with one partner in each friend that has some of the columns; as they are if all do."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
+    import pyarrow as pa
 
     from arrowroot._expressions.scope import Alias
     from arrowroot._options import Options
@@ -43,6 +44,7 @@ class Part(Protocol):
     def aliases(self) -> Mapping[str, Alias]: ...
     def short_columns(self) -> dict[str, str]: ...
     def source(self, names: list[str], entries: EntrySet, options: Options) -> EnginePass: ...
+    def first_schema(self, names: list[str], options: Options) -> pa.Schema: ...
 
 
 class FriendBranch(NamedTuple):
