@@ -320,6 +320,18 @@ def test_damage_ends_a_file_and_its_friend_alike(tmp_path, layout, condition, in
         assert table["f.z"].to_pylist() == [10 * x for x in expected]
 
 
+def test_damage_of_the_index_in_the_first_file_leaves_that_out(tmp_path, layout):
+    paths = [tmp_path / f"{number}.root" for number in range(2)]
+    for number, path in enumerate(paths):
+        write(path, number, layout)
+    ar.write(f"{tmp_path}/friend.root:W", {"x": np.arange(600), "z": np.arange(600) * 10})
+    spoil(paths[0], "x")
+    friends = {"f": ar.Friends(tmp_path / "friend.root", "W", "x")}
+    scan = ar.scan(paths, "T", ["other", "f.z"], friends=friends, on_error=lambda _: None)
+    assert scan.to_arrow()["f.z"].to_pylist() == list(range(3000, 6000, 10))
+    assert [(Path(one.url).name, one.n_delivered) for one in scan.left_out] == [("0.root", 0)]
+
+
 def test_friends_by_number_are_refused_where_a_file_could_not_be_opened(files, tmp_path):
     paths, sound = files
     n = len(sound) * N_ENTRIES

@@ -495,11 +495,17 @@ class Row(Chain):
         return self.each_alone(alone, chosen, entries, bound)
 
     def each_alone(
-        self, alone: Callable[[Member], Chain], chosen: list[str], entries: EntrySet, bound: Filter | None
+        self,
+        alone: Callable[[Member], Chain],
+        chosen: list[str],
+        entries: EntrySet,
+        bound: Filter | None,
+        *,
+        schema: Callable[[], pa.Schema] | None = None,
     ) -> Callable[[Options], Source]:
         """Return what makes passes in which each tree is read by itself, so that damage ends that one alone.
 
-        alone: returns a tree with what is read beside it. The others: as of ``passes``.
+        alone: returns a tree with what is read beside it. schema: as of ``InTurn``. The others: as of ``passes``.
 
         Raises: InvalidRequestError for entries that go back and forth between trees.
         """
@@ -517,7 +523,7 @@ class Row(Chain):
                 condition = None if bound is None else Behind(bound, member.first_entry)
                 return alone(member).passes(chosen, entries, options, condition)(options)
 
-            return InTurn(parts, chosen, of_member, self._leaving_out)
+            return InTurn(parts, chosen, of_member, self._leaving_out, schema=schema)
 
         return make
 

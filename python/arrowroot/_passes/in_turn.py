@@ -60,8 +60,14 @@ class InTurn(Generic[S]):
         paths: list[str],
         make: Callable[[Member, EntrySet], S],
         leaving_out: LeavingOut | None = None,
+        *,
+        schema: Callable[[], pa.Schema] | None = None,
     ) -> None:
-        """``make``: makes the pass of a part. ``leaving_out``: takes what fails; None: its error is raised."""
+        """Take what is to be read.
+
+        make: makes the pass of a part. leaving_out: takes what fails; None: its error is raised. schema: that of the
+            first part, which may fail as it is made; None: its pass says it.
+        """
         self._parts = parts
         self._paths = paths
         self._make = make
@@ -76,6 +82,7 @@ class InTurn(Generic[S]):
         #: True if its fields say what may be missing as those of the first part do; None: nobody looked.
         self._is_like_first: bool | None = None
         self._schema: pa.Schema | None = None
+        self._make_schema = schema or (lambda: self._source(0).schema())
         self._is_cancelled = False
         if leaving_out is not None:
             leaving_out.begin_pass()
@@ -95,7 +102,7 @@ class InTurn(Generic[S]):
 
     def schema(self) -> pa.Schema:
         if self._schema is None:
-            self._schema = self._source(0).schema()
+            self._schema = self._make_schema()
         return self._schema
 
     def next_batch(self) -> ArrowBatch | None:
