@@ -345,7 +345,11 @@ def test_workers_of_other_processes_write_too(files, tmp_path):
     frame = ard.dataframe(files, "Events", ["run"], target="10 kB")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            host="127.0.0.1",
         ) as cluster,
         distributed.Client(cluster),
         dask.config.set(scheduler="dask.distributed"),

@@ -280,7 +280,7 @@ def test_an_executor_reads_the_inputs_and_the_bytes_are_the_same(tmp_path, files
         distributed = pytest.importorskip("distributed")
         with (
             distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+                n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
             ) as cluster,
             distributed.Client(cluster) as client,
         ):
