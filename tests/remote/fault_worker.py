@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ def difference(table: Any, expected: Any) -> str:
 
 def main() -> None:
     """Answer until stdin ends."""
+    # A warning, as of a server that is taken for one without ranges, would stand between the answers.
+    warnings.simplefilter("ignore")
     # A panic is no error that is expected anywhere.
     arrowroot.InternalError.__bases__ = (BaseException,)
     directory, expected = Path(sys.argv[1]), {}  # type: ignore[var-annotated]
