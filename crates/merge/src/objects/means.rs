@@ -2,9 +2,6 @@
 
 use std::ops::Range;
 
-use super::layout::MemberSpan;
-use super::walk::inside;
-
 /// Where the numbers of a bin of a `TProfile2Poly` are, 8 bytes each.
 #[derive(Debug, Clone)]
 pub(crate) struct Mean {
@@ -17,13 +14,9 @@ pub(crate) struct Mean {
 }
 
 impl Mean {
-    /// That of a bin by its spans; `None` if it lacks one.
-    pub(super) fn of(spans: &[MemberSpan], path: &str) -> Option<Mean> {
-        let at = |name: &str| {
-            let path = inside(path, name);
-            let span = spans.iter().find(|span| span.path == path)?;
-            Some(span.range.clone()).filter(|range| range.len() == 8)
-        };
+    /// That of a bin; `None` if it lacks a number. `at`: where a member is.
+    pub(super) fn of(at: impl Fn(&str) -> Option<Range<usize>>) -> Option<Mean> {
+        let at = |name: &str| at(name).filter(|range| range.len() == 8);
         Some(Mean {
             sums: [at("fSumw")?, at("fSumvw")?, at("fSumwv2")?],
             average: at("fAverage")?,

@@ -149,10 +149,14 @@ impl<'a> Walk<'a> {
             }
             self.is_mean = outer;
             if is_mean(class) {
-                let mean = Mean::of(&self.layout.spans[first..], path);
-                self.layout
-                    .means
-                    .push(mean.ok_or_else(|| Error::unsupported(start, format!("a {class} without its sums")))?);
+                let spans = &self.layout.spans[first..];
+                let at = |name: &str| {
+                    let path = inside(path, name);
+                    spans.iter().find(|span| span.path == path).map(|span| span.range.clone())
+                };
+                let without = || Error::unsupported(start, format!("a {class} without its sums"));
+                let mean = Mean::of(at).ok_or_else(without)?;
+                self.layout.means.push(mean);
             }
         }
         if self.cursor.position() != end {

@@ -15,7 +15,7 @@ use crate::frames::Lowest;
 use crate::merging::{Merged, Output};
 
 /// A tree whose record stays. Baskets in the record stay there, and those in other files where they are.
-pub(crate) struct Kept {
+pub(crate) struct KeptTree {
     key: Key,
     record: TreeRecord,
     object_data: Vec<u8>,
@@ -27,9 +27,9 @@ pub(crate) struct Kept {
     add_to_pid: u16,
 }
 
-impl Kept {
+impl KeptTree {
     /// Lists the baskets of a tree, or says why it cannot stay.
-    pub(crate) fn plan(key: &Key, record: TreeRecord, object_data: Vec<u8>) -> Result<Kept, String> {
+    pub(crate) fn plan(key: &Key, record: TreeRecord, object_data: Vec<u8>) -> Result<KeptTree, String> {
         let has_baskets_of_references =
             record.references.as_ref().is_some_and(|references| references.branch.n_baskets() > 0);
         if !record.has_known_parts() || has_baskets_of_references {
@@ -49,12 +49,12 @@ impl Kept {
             offsets.push(baskets.iter().map(|basket| basket.offset).collect());
         }
         let (copying, branches) = (copying.in_order()?, Vec::new());
-        Ok(Kept { key: key.clone(), record, object_data, copying, offsets, branches, add_to_pid: 0 })
+        Ok(KeptTree { key: key.clone(), record, object_data, copying, offsets, branches, add_to_pid: 0 })
     }
 
     /// Copies the baskets.
     pub(crate) fn copy(&mut self, input: &File, place: &TreePlace<'_>) -> Result<()> {
-        let Kept { record, object_data, copying, branches, .. } = self;
+        let KeptTree { record, object_data, copying, branches, .. } = self;
         *branches = record.branches.iter().map(|_| JoinedBranch::new(None)).collect();
         self.add_to_pid = place.add_to_pid;
         let memory = (&mut Vec::new(), &mut Lowest::default());
@@ -63,7 +63,7 @@ impl Kept {
 
     /// Writes the record.
     pub(crate) fn finish(self, output: &Output, directory: DirectoryId) -> Result<Merged> {
-        let Kept { key, record, mut object_data, offsets, branches, add_to_pid, .. } = self;
+        let KeptTree { key, record, mut object_data, offsets, branches, add_to_pid, .. } = self;
         for ((branch, offsets), joined) in record.branches.iter().zip(offsets).zip(&branches) {
             let moved: HashMap<u64, u64> = offsets.into_iter().zip(joined.offsets()).collect();
             branch.move_baskets(&moved, &mut object_data).map_err(arrowroot_writer::Error::from)?;

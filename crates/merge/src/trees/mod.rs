@@ -27,7 +27,7 @@ use crate::provenance;
 use crate::rules::Rule;
 use copy::Copying;
 use joined::{Before, Joined, Staged};
-use kept::Kept;
+use kept::KeptTree;
 pub(crate) use packed::PackedTree;
 pub(crate) use picked::{InputTree, PickedTree, Taking};
 pub use picked::{Pick, Picked};
@@ -49,7 +49,7 @@ struct Tree {
     /// True if there is one input, and the output takes its place.
     stays: bool,
     /// The tree of that input, if its record stays.
-    kept: Option<Kept>,
+    kept: Option<KeptTree>,
     /// The tree so far; `None` before the first input.
     joined: Option<Joined>,
     /// The last input as it was read.
@@ -91,7 +91,7 @@ impl Merging for Tree {
         if self.stays && self.joined.is_none() {
             let written = self.check_writable(input, key, &record, &object_data);
             if written.is_err() || record.branches.iter().any(|branch| !branch.file_name.is_empty()) {
-                let kept = Kept::plan(&key.key, record, object_data);
+                let kept = KeptTree::plan(&key.key, record, object_data);
                 self.kept =
                     Some(kept.map_err(|what| written.err().unwrap_or_else(|| self.names.mismatch(input, what)))?);
                 return Ok(());
