@@ -141,8 +141,8 @@ pub(super) struct Tail {
     pub(super) variables: Option<(u16, i32)>,
     /// The part that was read and not kept, so the record cannot be written again.
     left_out: Option<String>,
-    /// True if it is known where everything in it is, kept or not.
-    is_known: bool,
+    /// True if it is not known where everything in it is, kept or not.
+    is_unknown: bool,
 }
 
 impl Tail {
@@ -318,7 +318,7 @@ impl TreeRecord {
     /// True if the record names no baskets but those of its branches and of its references: what else is in it, kept or not, is
     /// the same wherever they are.
     pub fn has_known_parts(&self) -> bool {
-        self.tail.is_known
+        !self.tail.is_unknown
     }
 
     /// Goes on behind the branches to the end of the record.
@@ -327,8 +327,10 @@ impl TreeRecord {
             // Nobody may take the tree for one without an index.
             self.index = Some(RecordedIndex::default());
             self.tail.leave_out("what follows the branches, which could not be read".to_owned());
+            self.tail.is_unknown = true;
         } else if self.read_after_index(cursor, reading).is_err() {
             self.tail.leave_out("friends or what users added, which could not be read".to_owned());
+            self.tail.is_unknown = true;
         }
     }
 
@@ -386,10 +388,9 @@ impl TreeRecord {
             FoundReferences::Here(references) => self.references = Some(references),
             FoundReferences::InPart => {
                 self.tail.leave_out("objects in its fBranchRef".to_owned());
-                return Ok(());
+                self.tail.is_unknown = true;
             }
         }
-        self.tail.is_known = true;
         Ok(())
     }
 
