@@ -14,7 +14,7 @@ def run(code):
 
 #: All of the package that opening and reading a tree may load; a room's own name is that of its ``__init__``.
 OPENING_AND_READING = """
-    _arguments
+    _arguments _attributes
     _api _api.chain _api.column _api.file _api.opening _api.scan _api.tree _api.tree_metadata
     _arrow _arrow.chunks _arrow.convert _arrow.masks
     _errors _native _objects _objects.record _options _passes _passes.source _render
