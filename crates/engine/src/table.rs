@@ -109,6 +109,9 @@ pub trait Table: Send + Sync {
     }
 
     /// The same of one column, whose path is empty, and of what in it is no column: the alternatives of variants.
+    ///
+    /// # Errors
+    /// As [`describe`](Table::describe).
     fn asked_in(&self, id: ColumnId) -> Result<Vec<(String, String)>> {
         Ok(vec![(String::new(), self.describe(id)?.asked_type)])
     }
