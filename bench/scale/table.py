@@ -66,7 +66,8 @@ def append(directory: str, table: pa.Table, layout: str, n_threads: int) -> Run:
     cost = file.cost()
     parts = {one.operation: one.total_ns / 1e9 for one in cost.accounts if one.layer == "store"}
     parts["rest"] = max(0.0, wall - cost.compress_ns / 1e9 - sum(parts.values()))
-    # With one thread tasks and all else follow each other, so the share of wall time is that of CPU time.
+    # With one thread tasks and all else follow each other, so the share of wall time is that of CPU time. Waits for the
+    # disk count: no other thread gets on meanwhile.
     return Run(wall, cpu, {name: cpu * seconds / wall for name, seconds in parts.items()})
 
 

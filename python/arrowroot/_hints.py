@@ -9,7 +9,6 @@ import re
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from arrowroot import _native
 from arrowroot._hint_tables import (
     ADD,
     ARGUMENTS,
@@ -28,6 +27,7 @@ from arrowroot._hint_tables import (
     TO_WRITE,
     TYPES,
 )
+from arrowroot._native import nearest
 from arrowroot._render import shown, without_secrets
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def line_of(table: Mapping[str, str], name: str) -> str | None:
 
 def near(name: str, known: Iterable[str]) -> str:
     """Return a question for the names that look like one; "" if there are none."""
-    close = _native.nearest(name, list(known))
+    close = nearest(name, list(known))
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 

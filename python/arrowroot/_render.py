@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from arrowroot import _native
+from arrowroot._native import scrubbed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ _SHOWN_WIDTH = 300
 def without_secrets(text: str) -> str:
     """Return a text without the credentials of URLs in it."""
     # The engine takes no text with bytes that are not UTF-8.
-    return _native.scrubbed(text.encode(errors="backslashreplace").decode(), "")
+    return scrubbed(text.encode(errors="backslashreplace").decode(), "")
 
 
 def shown(given: object) -> str:

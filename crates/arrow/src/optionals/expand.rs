@@ -1,6 +1,6 @@
 //! Values that stand one after the other, put at places that are bits, with zeros between them.
 
-#![expect(unsafe_code, reason = "the processor has instructions for it")]
+#![cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "the processor has instructions for it"))]
 
 /// Puts values at the places whose bits are set, lowest first, and zeros at the others.
 pub(super) fn expand<const N: usize>(values: &[[u8; N]], there: &[u8], out: &mut [[u8; N]]) {

@@ -193,7 +193,7 @@ impl Table for Composed {
         self.inner.n_leaves()
     }
 
-    /// Tables whose columns inside are the very same have the same columns.
+    /// Tables whose columns inside are the very same, as trees of one schema, have the same columns.
     fn types(&self) -> Result<Arc<ColumnTypes>> {
         let inner = self.inner.types()?;
         let known = || self.written.types.lock().unwrap_or_else(PoisonError::into_inner);

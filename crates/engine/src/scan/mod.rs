@@ -15,6 +15,7 @@ mod threads;
 mod view;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,7 @@ use crate::clock::thread_cpu_time;
 use crate::memory::HeldMemory;
 use fetch::{FetchedBy, Fetcher};
 use logical::LogicalReads;
-use threads::{Common, Run, Running, Worked};
+use threads::{ALONE, Common, Run, Running, Worked};
 
 pub(crate) use composition::{ColumnSource, Composition, Holds};
 pub(crate) use cut::{BatchSize, Density, cut_list, cut_range};
@@ -46,9 +47,8 @@ pub(crate) use view::ScanView;
 
 /// More threads than any machine has cores are asked for by mistake.
 const MAX_THREADS: usize = 1024;
-/// The caller's thread works so long before others help it, and between more and more of them: to start one and to wait for
-/// its end costs a good part of that. A small file is read by then.
-const ALONE: Duration = Duration::from_micros(300);
+/// So many bytes are worth a thread at once: to unzip them takes about as long.
+const BYTES_OF_A_THREAD: u64 = 128 << 10;
 
 /// One pass over some columns and entries of a table.
 pub struct Scan {
@@ -57,8 +57,10 @@ pub struct Scan {
     scratch: PooledScratch,
     next: usize,
     n_threads: usize,
-    /// How long the caller's thread still works without more help; `None`: it has all that it is to have.
-    alone: Option<Duration>,
+    /// Those that begin at once.
+    n_at_once: usize,
+    /// How long the caller's thread has worked since others began; `None`: no more will.
+    worked: Option<Duration>,
     is_told: bool,
     n_fetching: usize,
     /// Threads do not survive a fork.
@@ -81,6 +83,7 @@ impl Scan {
         };
         // A piece is the smallest unit of work.
         let n_threads = n_threads.min(usize::try_from(plan.n_pieces()).unwrap_or(usize::MAX)).max(1);
+        let by_size = usize::try_from(plan.read_bytes() / BYTES_OF_A_THREAD).unwrap_or(usize::MAX);
         let is_remote = reading.source.access_profile().is_remote;
         let n_ahead = plan.style.n_ahead;
         // The caller's thread never waits for a network: it has signals to look after.
@@ -108,15 +111,22 @@ impl Scan {
             let fitting = request.moving_budget_bytes() / (batch_bytes.max(1) * 3 / 2).max(1);
             usize::try_from(fitting.saturating_sub(1)).unwrap_or(usize::MAX).clamp(1, 2 * n_threads)
         });
-        let common =
-            Common { view, moving_budget_bytes: request.moving_budget_bytes(), fetcher, max_windows, max_batches };
+        let common = Common {
+            view,
+            moving_budget_bytes: request.moving_budget_bytes(),
+            fetcher,
+            max_windows,
+            max_batches,
+            n_decoding: AtomicUsize::new(1),
+        };
         Scan {
             shared: Arc::new(Run::new(common, pass)),
             helpers: Vec::new(),
             scratch: PooledScratch::default(),
             next: 0,
             n_threads,
-            alone: (n_threads > 1).then_some(ALONE),
+            n_at_once: n_threads.min(by_size),
+            worked: (n_threads > 1).then_some(Duration::ZERO),
             is_told: false,
             n_fetching: 0,
             process: std::process::id(),
@@ -141,13 +151,14 @@ impl Scan {
         self.shared.common().view.schema()
     }
 
-    /// The next batch; `None` after the last. The calling thread decodes too; others begin when it has done so for a while.
+    /// The next batch; `None` after the last. The calling thread decodes too; where there is little to read, others begin when
+    /// it has done so for a while.
     ///
     /// `interrupted` is asked about every 20 ms whether to stop.
     ///
     /// # Errors
     /// That of the first batch that cannot be made, behind all before it; [`Error::NoThread`] as long as the system starts
-    /// none; [`Error::Cancelled`] if `interrupted` said so or the scan was cancelled.
+    /// none for much that is to be read; [`Error::Cancelled`] if `interrupted` said so or the scan was cancelled.
     pub fn next_batch(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Option<RecordBatch>> {
         if self.process != std::process::id() {
             return Err(Error::InvalidRequest {
@@ -157,6 +168,7 @@ impl Scan {
         let start = Instant::now();
         let cpu_start = thread_cpu_time();
         self.begin_fetching()?;
+        self.begin_helping(self.n_at_once)?;
         let result = self.work(interrupted);
         if matches!(result, Ok(None)) {
             // Each tells its CPU time when it ends, which is now: there is nothing left to do.
@@ -191,24 +203,34 @@ impl Scan {
 
     fn work(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Option<RecordBatch>> {
         loop {
-            match self.shared.work_for(self.next, &mut self.scratch, &mut self.alone, interrupted)? {
+            match self.shared.work_for(self.next, &mut self.scratch, &mut self.worked, interrupted)? {
                 Worked::Batch(batch) => return Ok(Some(batch)),
                 Worked::End => return Ok(None),
-                Worked::NeedsHelp => self.begin_helping()?,
+                Worked::NeedsHelp => self.get_help(),
             }
         }
     }
 
-    fn begin_helping(&mut self) -> Result<()> {
-        // Twice as many threads each time: a pause that the system made looks like work, and few are needed after it.
-        let n_now = self.n_threads.min(2 * (self.helpers.len() + 1));
-        while self.helpers.len() + 1 < n_now {
+    /// Has so many threads decode, the caller's among them.
+    fn begin_helping(&mut self, n_threads: usize) -> Result<()> {
+        while self.helpers.len() + 1 < n_threads {
             let shared = Arc::clone(&self.shared);
             let name = format!("arrowroot-{}", self.helpers.len() + 1);
             self.helpers.push(start_thread(name, move || shared.help())?);
+            self.shared.common().n_decoding.store(self.helpers.len() + 1, Ordering::Relaxed);
         }
-        self.alone = (n_now < self.n_threads).then_some(ALONE);
         Ok(())
+    }
+
+    /// Has twice as many threads decode for each while that the caller's has worked: a pause that the system made looks like
+    /// work, and few are needed after it.
+    fn get_help(&mut self) {
+        let n_whiles = self.worked.map_or(0, |worked| worked.as_nanos() / ALONE.as_nanos());
+        let n_times = 1 << n_whiles.min(MAX_THREADS.ilog2().into());
+        let n_now = self.n_threads.min(n_times * (self.helpers.len() + 1));
+        // The work goes on with those that there are.
+        let has_begun = self.begin_helping(n_now).is_ok();
+        self.worked = (has_begun && n_now < self.n_threads).then_some(Duration::ZERO);
     }
 
     fn end_helping(&mut self) {
@@ -220,7 +242,7 @@ impl Scan {
 
     /// What other threads may know of the scan and do to it while it runs.
     pub fn handle(&self) -> ScanHandle {
-        ScanHandle { shared: Arc::clone(&self.shared), n_threads: self.n_threads }
+        ScanHandle { shared: Arc::clone(&self.shared) }
     }
 }
 
@@ -248,7 +270,6 @@ impl Drop for Scan {
 #[derive(Clone)]
 pub struct ScanHandle {
     shared: Arc<dyn Running>,
-    n_threads: usize,
 }
 
 impl ScanHandle {
@@ -300,7 +321,7 @@ impl ScanHandle {
             } else {
                 0
             },
-            n_threads: self.n_threads as u64,
+            n_threads: self.shared.common().n_decoding.load(Ordering::Relaxed) as u64,
             peak_buffer_bytes: view.held.peak_bytes(),
             ..counted
         }

@@ -21,6 +21,10 @@ use placer::{Placed, Placer};
 /// How long to wait before looking whether the caller wants to stop.
 const PATIENCE: Duration = Duration::from_millis(20);
 
+/// The caller's thread works so long before others help it, where there is little to read, and between more and more of them:
+/// to start one and to wait for its end costs a good part of that. A small file is read by then.
+pub(super) const ALONE: Duration = Duration::from_micros(300);
+
 /// What is the same for all kinds of tables.
 pub(crate) struct Common {
     pub(crate) view: ScanView,
@@ -32,6 +36,8 @@ pub(crate) struct Common {
     pub(crate) max_windows: usize,
     /// Batches that may be begun and not delivered.
     pub(crate) max_batches: usize,
+    /// The threads that have begun to decode, the caller's among them.
+    pub(crate) n_decoding: AtomicUsize,
 }
 
 /// A scan as the threads run it, whatever kind of table it is of.
@@ -49,14 +55,14 @@ pub(crate) trait Running: Send + Sync {
     /// The loop of a helping thread.
     fn help(&self);
 
-    /// Works until a batch is there, or until there is work for others and `alone` is over.
+    /// Works until a batch is there, or until there is work for others and this thread has worked for a while.
     ///
-    /// `alone`: how long this thread still works without more help, of which what it does is taken; `None`: it asks for none.
+    /// `worked`: how long it has since others began, to which what it does is added; `None`: it asks for no more.
     fn work_for(
         &self,
         number: usize,
         scratch: &mut PooledScratch,
-        alone: &mut Option<Duration>,
+        worked: &mut Option<Duration>,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<Worked>;
 }
@@ -220,7 +226,7 @@ impl<P: Pass> Run<P> {
         let n_held = self.common.fetcher.as_ref().map_or(0, Fetcher::n_held);
         let n_open = self.common.view.held.windows.load(Ordering::Relaxed).saturating_sub(n_held);
         let has_room = n_open < self.common.max_windows;
-        let may_begin = state.n_begun - state.n_delivered < self.common.max_batches;
+        let may_begin = self.may_begin(state);
         let is_due = has_room || state.tasks.is_empty();
         if is_due
             && !state.is_all_placed
@@ -247,10 +253,19 @@ impl<P: Pass> Run<P> {
         }
     }
 
+    /// Whether there is room for another batch.
+    fn may_begin(&self, state: &ScanState<P>) -> bool {
+        state.n_begun - state.n_delivered < self.common.max_batches
+    }
+
     /// Whether more threads than one find something to do.
     fn has_work_for_others(&self, state: &ScanState<P>) -> bool {
-        let has_windows = state.placer.as_ref().is_none_or(|placer| placer.next_window(&self.common.view).is_some());
-        has_windows || state.tasks.len() + state.columns.len() > 1
+        let may_begin = self.may_begin(state);
+        let has_windows = state.placer.as_ref().is_none_or(|placer| {
+            placer.next_window(&self.common.view).is_some() && (may_begin || !placer.begins_batch())
+        });
+        let is_going_on = !state.is_stopped && state.failed.is_none();
+        is_going_on && (has_windows || state.tasks.len() + state.columns.len() > 1)
     }
 
     /// Whether the next window can be placed without waiting for it.
@@ -475,7 +490,7 @@ impl<P: Pass> Running for Run<P> {
         &self,
         number: usize,
         scratch: &mut PooledScratch,
-        alone: &mut Option<Duration>,
+        worked: &mut Option<Duration>,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<Worked> {
         let mut last_asked = Instant::now();
@@ -504,7 +519,7 @@ impl<P: Pass> Running for Run<P> {
                 if number >= self.common.view.plan.batches.len() {
                     return Ok(Worked::End);
                 }
-                if *alone == Some(Duration::ZERO) && self.has_work_for_others(&state) {
+                if worked.is_some_and(|worked| worked >= ALONE) && self.has_work_for_others(&state) {
                     return Ok(Worked::NeedsHelp);
                 }
                 let step = self.next_step(&mut state);
@@ -516,7 +531,7 @@ impl<P: Pass> Running for Run<P> {
                 }
                 step
             };
-            let begin = alone.is_some().then(Instant::now);
+            let begin = worked.is_some().then(Instant::now);
             match step {
                 Step::Stop => return Err(Error::Cancelled),
                 step => self.take_step(step, scratch, &mut || {
@@ -524,8 +539,8 @@ impl<P: Pass> Running for Run<P> {
                     self.ends_placing()
                 }),
             }
-            if let (Some(left), Some(begin)) = (alone.as_mut(), begin) {
-                *left = left.saturating_sub(begin.elapsed());
+            if let (Some(worked), Some(begin)) = (worked.as_mut(), begin) {
+                *worked += begin.elapsed();
             }
         }
     }
