@@ -32,6 +32,20 @@ def conformance():
     return CONFORMANCE
 
 
+def write_signed(index, table, description, group_rows=None):
+    """Write an index that somebody else has made, with a checksum that is right."""
+    import pyarrow.parquet as pq
+
+    from arrowroot._saving import checksum
+
+    table = table.replace_schema_metadata(None)
+    with pq.ParquetWriter(index, table.schema) as writer:
+        writer.write_table(table, group_rows)
+        writer.add_key_value_metadata({"arrowroot.index": description})
+        writer.add_key_value_metadata({checksum.KEY: checksum.PLACEHOLDER})
+    checksum.sign(index)
+
+
 def write_tree(path, n_entries=N_ENTRIES, *, seed=7, names=("Events",), **extra):
     """Write trees with flat and jagged columns; return what is in each of them, as NumPy arrays by column."""
     uproot = pytest.importorskip("uproot")

@@ -16,10 +16,10 @@ import pytest
 
 import arrowroot as ar
 from arrowroot._api.tree import Tree
-from arrowroot._saving import checksum
 from arrowroot._select import events
 from arrowroot._select.ids import SortedIds
 from tests.command import run_here
+from tests.python.conftest import write_signed
 from tests.recorded import session
 
 uproot = pytest.importorskip("uproot")
@@ -276,16 +276,6 @@ def test_an_index_that_is_damaged_while_it_is_open_is_refused(files):
     index.unlink()
     ar.index(files / "run*.root", index)
     assert ar.pick(index, [id_of(1001)], "x").num_rows == 1
-
-
-def write_signed(index, table, description):
-    """Write an index that somebody else has made, with a checksum that is right."""
-    table = table.replace_schema_metadata(None)
-    with pq.ParquetWriter(index, table.schema) as writer:
-        writer.write_table(table)
-        writer.add_key_value_metadata({"arrowroot.index": description})
-        writer.add_key_value_metadata({checksum.KEY: checksum.PLACEHOLDER})
-    checksum.sign(index)
 
 
 def test_an_index_of_files_whose_names_take_much_room_is_made(tmp_path):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import arrowroot as ar
+from tests.python.conftest import write_signed
 
 N_ENTRIES = 300
 N_FILES = int(os.environ.get("ARROWROOT_FILES", "60"))
@@ -38,10 +41,10 @@ def write(path, number, layout="ttree"):
         file.tree("T", table.schema, flush=100, layout=layout, compression="lz4:1").append(table)
 
 
-def spoil(path, column):
+def spoil(path, column, tree="T"):
     """Spoil the last basket, or page, of a column."""
     with ar.open(path) as file:
-        scan = file["T"].scan([column], trace=True, n_threads=1)
+        scan = file[tree].scan([column], trace=True, n_threads=1)
         scan.drain()
         last = max(scan.physical_reads(), key=lambda read: read.offset)
     content = bytearray(path.read_bytes())
@@ -194,7 +197,7 @@ def test_a_slice_is_of_the_entries_that_are_there(files, chosen, condition):
     assert scan.num_entries == len(entries_of(sound)[chosen])
 
 
-@pytest.mark.parametrize("chosen", [[1, 2], range(5, 9), np.arange(4)], ids=str)
+@pytest.mark.parametrize("chosen", [[1, 2], range(5, 9), np.arange(4), [1499, 3]], ids=str)
 def test_numbers_of_entries_are_refused_where_a_file_could_not_be_opened(files, chosen):
     paths, sound = files
     with pytest.raises(ar.InvalidRequestError, match=r"0\.root, and 3 more cannot be read.*: give a slice"):
@@ -202,6 +205,13 @@ def test_numbers_of_entries_are_refused_where_a_file_could_not_be_opened(files, 
     whole = [paths[number] for number in sound]
     found = ar.scan(whole, "T", ["x"], entries=chosen, on_error="skip").to_arrow()["x"].to_pylist()
     assert found == [entries_of(sound)[number] for number in chosen]
+
+
+@pytest.mark.parametrize("chosen", [[2000], np.arange(9 * N_ENTRIES) % 2 == 0], ids=["number", "mask"])
+def test_numbers_of_all_files_name_the_file_that_could_not_be_opened(files, chosen):
+    paths, _ = files
+    with pytest.raises(ar.InvalidRequestError, match=r"0\.root, and 3 more cannot be read.*: give a slice"):
+        ar.scan(paths, "T", ["x"], entries=chosen, on_error=lambda _: None)
 
 
 def test_events_are_found_in_the_files_that_can_be_read(files):
@@ -231,7 +241,55 @@ def test_events_are_not_looked_for_in_a_file_whose_ids_are_damaged(tmp_path, lay
     assert [(Path(one.url).name, one.reason, one.n_delivered) for one in scan.left_out] == [
         ("1.root", "damaged", 0)
     ]
-    assert [Path(one.url).name for one in told] == ["1.root"]
+    assert [(Path(one.url).name, one.n_delivered) for one in told] == [("1.root", 0)]
+
+
+@pytest.mark.parametrize("step", [1, -1])
+@pytest.mark.parametrize("damaged", [0, 1, 3])
+def test_an_index_is_compared_with_the_files_whose_ids_can_be_read(tmp_path, layout, damaged, step):
+    paths = [tmp_path / f"{number}.root" for number in range(4)]
+    for number, path in enumerate(paths):
+        write(path, number, layout)
+    ar.index(paths, f"{tmp_path}/ids.parquet", "T", columns=["x"])
+    spoil(paths[damaged], "x")
+    ids = range(7, 4 * N_ENTRIES, 50)[::step]
+
+    def scanned(index, told, missing="ignore"):
+        events = ar.EventList([(x,) for x in ids], index=index, missing=missing)
+        return ar.scan(paths, "T", ["x"], entries=events, on_error=told.append)
+
+    told = []
+    scan = scanned(f"{tmp_path}/ids.parquet", told)
+    assert scan.to_arrow()["x"].to_pylist() == [x for x in ids if x // N_ENTRIES != damaged]
+    assert scan.left_out == told
+    assert [(Path(one.url).name, one.reason, one.n_delivered) for one in told] == [
+        (f"{damaged}.root", "damaged", 0)
+    ]
+    with pytest.raises(ar.MissingEventsError, match="6 of 24 events are not there"):
+        scanned(f"{tmp_path}/ids.parquet", [], missing="error")
+    # One that gives another event in a sound file is found out, whichever file is damaged.
+    wrong = pq.read_table(tmp_path / "ids.parquet")
+    x = wrong["x"].to_numpy().copy()
+    x[[607, 608]] = x[[608, 607]]
+    wrong = wrong.set_column(wrong.column_names.index("x"), wrong.schema.field("x"), [x])
+    text = pq.read_metadata(tmp_path / "ids.parquet").metadata[b"arrowroot.index"]
+    write_signed(tmp_path / "wrong.parquet", wrong, text, N_ENTRIES)
+    with pytest.raises(ar.CorruptFileError, match=r"gives entry 608 of .* for \(607,\), which is \(608,\)"):
+        scanned(f"{tmp_path}/wrong.parquet", [])
+
+
+def test_sound_trees_of_a_file_keep_their_events(tmp_path, layout):
+    path = tmp_path / "two.root"
+    with ar.create(path) as file:
+        for number, name in enumerate(("A1", "A2", "A3")):
+            table = pa.table({"x": np.arange(number * N_ENTRIES, (number + 1) * N_ENTRIES)})
+            file.tree(name, table.schema, flush=100, layout=layout, compression="lz4:1").append(table)
+    spoil(path, "x", "A2")
+    events = ar.EventList([(5,), (305,), (605,)], columns=["x"], missing="ignore")
+    for condition in (None, "x > 0"):
+        scan = ar.scan([path], "A*", ["x"], entries=events, filter=condition, on_error=lambda _: None)
+        assert scan.to_arrow()["x"].to_pylist() == [5, 605]
+        assert [(Path(one.url).name, one.n_delivered) for one in scan.left_out] == [("two.root", 0)]
 
 
 @pytest.mark.parametrize("spoilt", ["x", "other"])
@@ -334,14 +392,28 @@ def test_damage_of_the_index_in_the_first_file_leaves_that_out(tmp_path, layout)
 
 def test_friends_by_number_are_refused_where_a_file_could_not_be_opened(files, tmp_path):
     paths, sound = files
-    n = len(sound) * N_ENTRIES
-    ar.write(f"{tmp_path}/friend.root:W", {"z": np.arange(n)})
-    for index in (None, False):
-        friends = {"f": ar.Friends(tmp_path / "friend.root", "W", index)}
+    for n, index in itertools.product((len(sound), len(paths), 1), (None, False)):
+        ar.write(f"{tmp_path}/friend.root:W", {"z": np.arange(n * N_ENTRIES)})
+        friends = {"f": ar.Friends([tmp_path / "friend.root"], "W", index)}
         with pytest.raises(
             ar.InvalidRequestError, match=r"0\.root, and 3 more cannot be read.*give it an index"
         ):
             ar.scan(paths, "T", ["x", "f.z"], friends=friends, on_error=lambda _: None).to_arrow()
+
+
+def test_friends_by_number_go_with_events_though_some_ids_are_damaged(tmp_path, layout):
+    paths = [tmp_path / f"{number}.root" for number in range(3)]
+    for number, path in enumerate(paths):
+        write(path, number, layout)
+    spoil(paths[1], "x")
+    ar.write(f"{tmp_path}/friend.root:W", {"z": np.arange(900) * 10})
+    friends = {"f": ar.Friends([tmp_path / "friend.root"], "W")}
+    ids = [5, 305, 605, 899]
+    events = ar.EventList([(x,) for x in ids], columns=["x"], missing="ignore")
+    scan = ar.scan(paths, "T", ["f.z"], friends=friends, entries=events, on_error=lambda _: None)
+    for _ in range(2):
+        assert scan.to_arrow()["f.z"].to_pylist() == [50, 6050, 8990]
+        assert [Path(one.url).name for one in scan.left_out] == ["1.root"]
 
 
 def test_of_many_files_one_in_twenty_is_broken(tmp_path):

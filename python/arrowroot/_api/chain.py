@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from arrowroot._passes.source import EnginePass, Source
     from arrowroot._select.columns import Candidate, Columns
     from arrowroot._select.entries import Entries, EntrySet
-    from arrowroot._select.events import Member
+    from arrowroot._select.events import FoundEvents, Member
     from arrowroot._select.lumi import LumiMaskLike
     from arrowroot._select.objects import CountedBranch, PhysicsObject
     from arrowroot._select.origins import OfRow, Origins
@@ -203,11 +203,7 @@ class Chain:
         """Return the numbers of events, looked up by their index or in the columns of all trees."""
         if events.index is not None:
             found = events.found_among(self.members)
-            paths = self.id_paths(events.index.columns)
-            entries = events.entries(found, self.location)
-            source = self.source(paths, entries, options)
-            events.refuse_others(found, batches_of(source), paths, self.location)
-            return entries
+            return self.indexed_events(events, found, self.id_paths(events.index.columns), options)
         columns = events.columns_in(self.tree.has_branch, self.location)
         return self.found_events(events, self.id_paths(columns), options)
 
@@ -215,6 +211,18 @@ class Chain:
         """Return the numbers of events by the columns of their ids."""
         source = self.source(paths, None, options)
         return events.entries(events.found_in(batches_of(source), paths), self.location)
+
+    def indexed_events(
+        self, events: EventList, found: FoundEvents, paths: list[str], options: Options
+    ) -> npt.NDArray[np.int64]:
+        """Return the numbers of events that an index gives, once the columns of their ids say the same.
+
+        Raises: CorruptFileError if they do not.
+        """
+        entries = events.entries(found, self.location)
+        source = self.source(paths, entries, options)
+        events.refuse_others(found, batches_of(source), paths, self.location)
+        return entries
 
     def scan(self, columns: Columns, given: Mapping[str, Any], scope: Scope | None = None) -> Scan:
         """Return a scan. ``given``: what a user gave of ``ScanOptions``; ``scope``: of a scan with the same."""

@@ -20,9 +20,8 @@ from arrowroot._errors import (
 from arrowroot._options import Options
 from arrowroot._passes.ahead import in_order
 from arrowroot._passes.concatenated import Concatenated, Reordered
-from arrowroot._passes.source import batches_of
 from arrowroot._select.entries import is_of_trees
-from arrowroot._select.events import EventList, FoundEvents
+from arrowroot._select.events import EventList
 from arrowroot._sizes import counted, parse_size
 from arrowroot._storage.readers import n_opened_ahead
 
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from arrowroot._passes.source import Source, TreeSource
     from arrowroot._select.columns import Choice
     from arrowroot._select.entries import Entries, EntrySet
+    from arrowroot._select.events import FoundEvents
     from arrowroot._select.objects import PhysicsObject
 
 T = TypeVar("T")
@@ -532,35 +532,45 @@ class Row(Chain):
 
         Raises: InvalidRequestError for numbers where a file could not be opened.
         """
-        found = super().entry_set(entries, options)
         says_trees = entries is None or isinstance(entries, slice | EventList) or is_of_trees(entries)
         if self._leaving_out is not None and not says_trees:
+            self.open_others()
             self._leaving_out.refuse_numbers("give a slice, of those that are there, or a list of events")
-        return found
+        return super().entry_set(entries, options)
 
     def found_events(self, events: EventList, paths: list[str], options: Options) -> npt.NDArray[np.int64]:
-        """Return the numbers of events by the columns of their ids, but for those in files that prove damaged."""
+        """Return the numbers of events by the columns of their ids, but for those in trees that prove damaged."""
         if self._leaving_out is None:
             return super().found_events(events, paths, options)
+        from arrowroot._api.events_in_row import found_in_whole
+
+        return found_in_whole(self, self._leaving_out, events, paths, options)
+
+    def indexed_events(
+        self, events: EventList, found: FoundEvents, paths: list[str], options: Options
+    ) -> npt.NDArray[np.int64]:
+        """Return the numbers of events that an index gives, but for those in trees whose ids prove damaged."""
+        if self._leaving_out is None:
+            return super().indexed_events(events, found, paths, options)
+        from arrowroot._api.events_in_row import indexed_in_whole
+
+        return indexed_in_whole(self, self._leaving_out, events, paths, options, found=found)
+
+    @property
+    def first_entries(self) -> npt.NDArray[np.int64]:
+        """The numbers of the first entries of all trees."""
         import numpy as np
 
-        source = self.source(paths, None, options)
-        starts = np.array([member.first_entry for member in self.members], dtype=np.int64)
+        if self._starts is None:
+            self._starts = np.array([member.first_entry for member in self.members], dtype=np.int64)
+        return self._starts
 
-        def in_trees() -> Iterator[tuple[int, pa.RecordBatch]]:
-            for batch in batches_of(source):
-                if batch.num_rows:
-                    yield bisect_right(self.members, int(source.numbers()[0]), key=_first_entry) - 1, batch
+    def owners(self, entries: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the numbers of the trees that have some entries."""
+        import numpy as np
 
-        found = events.found_in_trees(in_trees(), paths)
-        damaged = {one.url for one in self._leaving_out.not_read}
-        self._leaving_out.drop(damaged)
-        whole = np.array([member.url not in damaged for member in self.members], dtype=np.bool_)
-        kept = whole[found.trees]
-        entries = (found.entries + starts[found.trees])[kept]
-        return events.entries(
-            FoundEvents(found.indices[kept], np.zeros_like(entries), entries), self.location
-        )
+        # An empty file starts where the next one does; side="right" finds the last of these.
+        return np.searchsorted(self.first_entries, entries, side="right") - 1
 
     def parts(self, entries: EntrySet) -> tuple[list[tuple[Member, EntrySet]], npt.NDArray[np.int64] | None]:
         """Return what to read of each file, and the order to bring that into; None if it is in order."""
@@ -583,10 +593,7 @@ class Row(Chain):
             return parts or [(self.members[0], (0, 0))], None
         import numpy as np
 
-        if self._starts is None:
-            self._starts = np.array([member.first_entry for member in self.members], dtype=np.int64)
-        # An empty file starts where the next one does; side="right" finds the last of these.
-        owner = np.searchsorted(self._starts, entries, side="right") - 1
+        owner = self.owners(entries)
         in_order = bool(np.all(owner[:-1] <= owner[1:]))
         by_file = np.arange(len(entries)) if in_order else np.argsort(owner, kind="stable")
         sorted_owner = owner[by_file]

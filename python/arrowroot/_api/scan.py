@@ -128,9 +128,7 @@ class Scan:
         >>> [(one.url.rpartition("/")[2], one.reason) for one in scan.left_out]
         [('not-there.root', 'missing')]
         """
-        if self._leaving_out is None:
-            return []
-        return [*self._leaving_out.not_opened, *self._leaving_out.not_read]
+        return [] if self._leaving_out is None else self._leaving_out.left_out
 
     def trace(self) -> list[Read]:
         """Return the physical reads of the latest pass, if the scan was made with ``trace=True``.

@@ -306,15 +306,15 @@ class WithFriends(Chain):
         """
         if self.leaving_out is None or not isinstance(self.main, Row):
             return super().passes(chosen, entries, options, bound)
-        self.check()
+        main = self.main
+        main.open_others()
         by_number = next((one.alias for one in self.friends if one.keys is None), None)
         if by_number is not None:
             self.leaving_out.refuse_numbers(
                 f"the friend {by_number!r} has them; give it an index, ar.Friends(paths, tree, (columns)), or name the "
                 "files that belong together"
             )
-
-        main = self.main
+        self.check()
         needed = [self.by_name[name] for name in [*chosen, *(() if bound is None else bound.columns)]]
         names = [branch.inner for branch in needed if not branch.part]
         names += [key for one in self.friends for key in one.keys or ()]

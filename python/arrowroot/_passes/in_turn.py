@@ -137,7 +137,8 @@ class InTurn(Generic[S]):
         n_delivered = indices.stop if part == self._current else 0
         if self._current == 0:
             self.schema()  # the other parts are compared with the first
-        self._leaving_out.not_read_on(self._parts[self._current][0].url, error, n_delivered)
+        member = self._parts[self._current][0]
+        self._leaving_out.not_read_on(member.number, member.url, error, n_delivered)
         if source is not None:
             source.cancel()
         self._go_on()

@@ -20,7 +20,7 @@ from arrowroot._options import is_word
 from arrowroot._render import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
     from typing import Literal, TypeAlias
 
     #: The choice for a file that cannot be read.
@@ -70,9 +70,19 @@ class LeavingOut:
                 f'on_error: expected "raise", "skip" or a function, got {shown(on_error)}'
             )
         self._on_error = on_error
-        #: Files that could not be opened, and those that the latest pass could not read to their ends.
+        #: Files that could not be opened.
         self.not_opened: list[LeftOut] = []
-        self.not_read: list[LeftOut] = []
+        #: Trees, by their numbers in the row, that proved damaged as events were looked for, and those that the latest
+        #: pass could not read to their ends.
+        self._dropped: dict[int, LeftOut] = {}
+        self._not_read: dict[int, LeftOut] = {}
+        #: True if the latest pass looks for events.
+        self._is_look_up = False
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """All that is left out so far."""
+        return [*self.not_opened, *self._dropped.values(), *self._not_read.values()]
 
     def refuse_numbers(self, what: str) -> None:
         """Raise InvalidRequestError if a file could not be opened: numbers of entries go by all files.
@@ -86,34 +96,47 @@ class LeavingOut:
                 f"files: {what}"
             )
 
-    def drop(self, urls: Collection[str]) -> None:
-        """Take files that were found to be damaged before a pass for such as cannot be opened."""
-        known = {one.url for one in self.not_opened}
-        self.not_opened += [
-            one._replace(n_delivered=0) for one in self.not_read if one.url in urls and one.url not in known
-        ]
-        self.not_read = []
+    def drop_not_read(self) -> list[int]:
+        """Leave out for good the trees that the latest pass, which looked for events, could not read.
+
+        Return the numbers of these. Their entries still count.
+        """
+        numbers = list(self._not_read)
+        self._dropped |= self._not_read
+        self.begin_pass()
+        return numbers
 
     def begin_pass(self) -> None:
         """Forget the latest pass."""
-        self.not_read = []
+        self._not_read = {}
+        self._is_look_up = False
+
+    def begin_look_up(self) -> None:
+        """Say that the pass that begins looks for events: what it reads is not delivered."""
+        self._is_look_up = True
 
     def not_opened_on(self, url: str, error: ArrowrootError) -> None:
         """Leave out a file. Raises: the error if it is of no file; what the user's function raises."""
-        self._take(self.not_opened, url, error, 0)
+        one = _left_out(url, error, 0)
+        self.not_opened.append(one)
+        self._tell(one)
 
-    def not_read_on(self, url: str, error: ArrowrootError, n_delivered: int) -> None:
-        """Leave out the rest of a file. Raises: as ``not_opened_on``."""
-        self._take(self.not_read, url, error, n_delivered)
+    def not_read_on(self, number: int, url: str, error: ArrowrootError, n_delivered: int) -> None:
+        """Leave out the rest of a tree, by its number in the row. Raises: as ``not_opened_on``."""
+        one = self._not_read[number] = _left_out(url, error, 0 if self._is_look_up else n_delivered)
+        self._tell(one)
 
-    def _take(self, to: list[LeftOut], url: str, error: ArrowrootError, n_delivered: int) -> None:
-        reason = reason_of(error)
-        if reason is None:
-            raise error
-        one = LeftOut(url, reason, n_delivered, error)
-        to.append(one)
+    def _tell(self, one: LeftOut) -> None:
         if callable(self._on_error):
             self._on_error(one)
         else:
-            what = f"left out, after {n_delivered:,} of its entries" if n_delivered else "left out"
-            warn(f"{what}: {error}", LeftOutWarning)
+            after = f", after {one.n_delivered:,} of its entries" if one.n_delivered else ""
+            warn(f"left out{after}: {one.error}", LeftOutWarning)
+
+
+def _left_out(url: str, error: ArrowrootError, n_delivered: int) -> LeftOut:
+    """Return a file with what is wrong with it. Raises: the error if it is of no file."""
+    reason = reason_of(error)
+    if reason is None:
+        raise error
+    return LeftOut(url, reason, n_delivered, error)

@@ -120,6 +120,20 @@ class FoundEvents(NamedTuple):
     trees: npt.NDArray[np.int64]
     entries: npt.NDArray[np.int64]
 
+    def where(self, kept: npt.NDArray[np.bool_]) -> FoundEvents:
+        """Return some of them."""
+        return FoundEvents(self.indices[kept], self.trees[kept], self.entries[kept])
+
+    def order(self) -> npt.NDArray[np.int64]:
+        """Return what brings them into the order of the list."""
+        import numpy as np
+
+        return np.lexsort((self.entries, self.indices))
+
+    def in_order(self) -> npt.NDArray[np.int64]:
+        """Return the entries in the order of the list."""
+        return self.entries[self.order()]
+
 
 class EventList:
     """Events to read, by their ids; given as ``entries`` of a scan.
@@ -242,7 +256,7 @@ class EventList:
         """
         import numpy as np
 
-        order = np.lexsort((found.entries, found.indices))
+        order = found.order()
         entries = found.entries[order]
         expected = self.sorted.at(found.indices[order])
         done = 0
@@ -271,7 +285,7 @@ class EventList:
         is_found = np.zeros(len(self), dtype=np.bool_)
         is_found[found.indices] = True
         self.report_missing(is_found, where)
-        return found.entries[np.lexsort((found.entries, found.indices))]
+        return found.in_order()
 
     def report_missing(self, is_found: npt.NDArray[np.bool_], where: str) -> list[Id]:
         """Report the events of the list that were not found, as ``missing`` says, and return their ids.
