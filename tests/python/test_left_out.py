@@ -312,8 +312,66 @@ def test_entries_back_and_forth_are_those_before_the_damage(tmp_path, layout, sp
             x for x in wanted if x // N_ENTRIES != 1 or x in in_file[: one.n_delivered]
         ]
         assert table["entry"].to_pylist() == [x % N_ENTRIES for x in table["x"].to_pylist()]
-    with pytest.raises(ar.InvalidRequestError, match="back and forth between files: sort them"):
-        ar.scan(paths, "T", ["x"], entries=wanted, filter="x > 3", on_error="skip")
+
+
+ORDERS = {
+    "numbers": [700, 5, 899, 5, 300, 5, 700],
+    "slice": slice(None, None, -7),
+    "events": ar.EventList([(x,) for x in (898, 4, 301, 5, 600)], columns=["x"]),
+}
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("condition", [None, "x % 2 == 0", "other >= 0", "x < 0"])
+@pytest.mark.parametrize("chosen", ORDERS.values(), ids=ORDERS)
+def test_files_that_are_read_by_themselves_give_entries_in_any_order(tmp_path, beside, condition, chosen):
+    paths = [tmp_path / f"{number}.root" for number in range(3)]
+    for number, path in enumerate(paths):
+        write(path, number)
+    order = np.random.default_rng(3).permutation(3 * N_ENTRIES)
+    ar.write(f"{tmp_path}/friend.root:W", {"x": order, "z": order * 10})
+    options = {"entries": chosen, "filter": condition}
+    columns = ["x", "y", "other", "s"]
+    if beside:
+        options["friends"] = {"f": ar.Friends(tmp_path / "friend.root", "W", "x")}
+        columns.append("f.z")
+    more = {"define": {"s": "x + 1"}, "origin": ["file", "entry"], **options}
+    expected = ar.scan(paths, "T", columns, **more).to_arrow()
+    scan = ar.scan(paths, "T", columns, on_error="skip", **more)
+    for _ in range(2):
+        assert scan.to_arrow().equals(expected)
+    n_rows = [
+        batch.num_rows for batch in ar.scan(paths, "T", [], on_error="skip", batch_entries=2, **options)
+    ]
+    assert sum(n_rows) == expected.num_rows
+    assert expected.num_rows or condition == "x < 0"
+
+
+@pytest.mark.parametrize("condition", [None, "x >= 0", "other >= 0"])
+@pytest.mark.parametrize("step", [-1, 7])
+def test_what_is_in_any_order_is_what_comes_before_the_damage_in_its_file(tmp_path, layout, condition, step):
+    paths = [tmp_path / f"{number}.root" for number in range(3)]
+    for number, path in enumerate(paths):
+        write(path, number, layout)
+    spoil(paths[1], "other")
+    ar.write(f"{tmp_path}/friend.root:W", {"z": np.arange(900) * 10})
+    wanted = list(range(3 * N_ENTRIES))[::step]
+    wanted = [*wanted[1::2], *wanted[::2]]
+    friends = {"f": ar.Friends(tmp_path / "friend.root", "W", False)}
+    options = {"entries": wanted, "filter": condition, "friends": friends, "on_error": lambda _: None}
+    scan = ar.scan(paths, "T", ["x", "other", "f.z"], origin="entry", **options)
+    for _ in range(2):
+        table = scan.to_arrow()
+        (one,) = scan.left_out
+        assert Path(one.url).name == "1.root"
+        in_file = [x for x in wanted if x // N_ENTRIES == 1]
+        # Within a file entries are read in the order of the list, or in theirs.
+        found = [x for x in table["x"].to_pylist() if x // N_ENTRIES == 1]
+        assert len(found) == one.n_delivered < len(in_file)
+        lacking = set(in_file) - set(found)
+        assert table["x"].to_pylist() == [x for x in wanted if x not in lacking]
+        assert table["entry"].to_pylist() == [x % N_ENTRIES for x in table["x"].to_pylist()]
+        assert table["f.z"].to_pylist() == [x * 10 for x in table["x"].to_pylist()]
 
 
 @pytest.fixture
@@ -378,16 +436,68 @@ def test_damage_ends_a_file_and_its_friend_alike(tmp_path, layout, condition, in
         assert table["f.z"].to_pylist() == [10 * x for x in expected]
 
 
-def test_damage_of_the_index_in_the_first_file_leaves_that_out(tmp_path, layout):
-    paths = [tmp_path / f"{number}.root" for number in range(2)]
+@pytest.mark.parametrize("condition", [None, "x >= 0"])
+@pytest.mark.parametrize("chosen", [slice(3, 6), slice(3, None), [4, 7, 3]], ids=str)
+def test_beside_friends_the_first_file_that_is_read_says_what_may_be_missing(tmp_path, condition, chosen):
+    paths = [tmp_path / f"{number}.root" for number in range(3)]
+    for number, path in enumerate(paths):
+        fields = [pa.field("x", pa.int64(), nullable=False), pa.field("v", pa.int64(), nullable=number == 1)]
+        values = [5, None, 7] if number == 1 else [5, 6, 7]
+        table = pa.table({"x": np.arange(3) + 3 * number, "v": values}, schema=pa.schema(fields))
+        with ar.create(path) as file:
+            file.tree("T", table.schema, layout="rntuple").append(table)
+    ar.write(f"{tmp_path}/friend.root:W", {"x": np.arange(9), "z": np.arange(9) * 10})
+    friends = {"f": ar.Friends(tmp_path / "friend.root", "W", "x")}
+    scan = ar.scan(
+        paths, "T", ["v", "f.z"], entries=chosen, filter=condition, friends=friends, on_error="skip"
+    )
+    table = scan.to_arrow()
+    numbers = np.arange(9)[chosen].tolist()
+    assert table.to_pydict() == {
+        "v": [None if x == 4 else 5 + x % 3 for x in numbers], "f.z": [10 * x for x in numbers]
+    }  # fmt: skip
+    assert table.schema == scan.schema
+    assert scan.schema.field("v").nullable
+
+
+@pytest.mark.parametrize("condition", [None, "other >= 0", "f.z >= 0"])
+@pytest.mark.parametrize("damaged", [0, 1, 2])
+def test_damage_of_the_index_in_a_file_leaves_that_out(tmp_path, layout, damaged, condition):
+    paths = [tmp_path / f"{number}.root" for number in range(3)]
     for number, path in enumerate(paths):
         write(path, number, layout)
-    ar.write(f"{tmp_path}/friend.root:W", {"x": np.arange(600), "z": np.arange(600) * 10})
-    spoil(paths[0], "x")
+    ar.write(f"{tmp_path}/friend.root:W", {"x": np.arange(900), "z": np.arange(900) * 10})
+    spoil(paths[damaged], "x")
     friends = {"f": ar.Friends(tmp_path / "friend.root", "W", "x")}
-    scan = ar.scan(paths, "T", ["other", "f.z"], friends=friends, on_error=lambda _: None)
-    assert scan.to_arrow()["f.z"].to_pylist() == list(range(3000, 6000, 10))
-    assert [(Path(one.url).name, one.n_delivered) for one in scan.left_out] == [("0.root", 0)]
+    scan = ar.scan(paths, "T", ["other", "f.z"], friends=friends, filter=condition, on_error=lambda _: None)
+    assert scan.to_arrow()["f.z"].to_pylist() == [10 * x for x in range(900) if x // N_ENTRIES != damaged]
+    assert [(Path(one.url).name, one.n_delivered) for one in scan.left_out] == [(f"{damaged}.root", 0)]
+
+
+@pytest.mark.parametrize("condition", [None, "other >= 0", "f.z >= 0"])
+@pytest.mark.parametrize("spoilt", ["x", "z"])
+def test_damage_of_a_friend_leaves_out_the_files_that_need_it(tmp_path, layout, spoilt, condition):
+    """Values end the files that they are beside; without the index nobody knows which entries belong together."""
+    paths = [tmp_path / f"{number}.root" for number in range(3)]
+    for number, path in enumerate(paths):
+        write(path, number, layout)
+    table = pa.table({"x": np.arange(900), "z": np.arange(900) // 2})
+    with ar.create(tmp_path / "friend.root") as file:
+        file.tree("T", table.schema, flush=100, layout=layout, compression="lz4:1").append(table)
+    spoil(tmp_path / "friend.root", spoilt)
+    friends = {"f": ar.Friends(tmp_path / "friend.root", "T", "x")}
+    scan = ar.scan(paths, "T", ["other", "f.z"], friends=friends, filter=condition, on_error=lambda _: None)
+    assert scan.schema.names == ["other", "f.z"]
+    table = scan.to_arrow()
+    files = {"x": ["0.root", "1.root", "2.root"], "z": ["2.root"]}[spoilt]
+    assert [(Path(one.url).name, one.reason) for one in scan.left_out] == [
+        (name, "damaged") for name in files
+    ]
+    assert all("friend.root" in str(one.error) for one in scan.left_out)
+    # It is looked for once.
+    assert len({id(one.error) for one in scan.left_out}) == 1
+    n_rows = (3 - len(files)) * N_ENTRIES + sum(one.n_delivered for one in scan.left_out)
+    assert table["f.z"].to_pylist() == [x // 2 for x in range(n_rows)]
 
 
 def test_friends_by_number_are_refused_where_a_file_could_not_be_opened(files, tmp_path):

@@ -19,7 +19,8 @@ from arrowroot._errors import (
 )
 from arrowroot._options import Options
 from arrowroot._passes.ahead import in_order
-from arrowroot._passes.concatenated import Concatenated, Reordered
+from arrowroot._passes.concatenated import Concatenated
+from arrowroot._passes.reordering import Reordering
 from arrowroot._select.entries import is_of_trees
 from arrowroot._select.events import EventList
 from arrowroot._sizes import counted, parse_size
@@ -472,9 +473,8 @@ class Row(Chain):
         def make(member: Member, entries: EntrySet) -> TreeSource:
             return self.source_of(member, names, entries, options)
 
-        if order is None:
-            return Concatenated(parts, names, options, make, self._leaving_out)
-        return Reordered(parts, names, options, make, order=order, leaving_out=self._leaving_out)
+        reordering = Reordering.of(entries, order, options)
+        return Concatenated(parts, names, options, make, self._leaving_out, reordering=reordering)
 
     def source_of(self, member: Member, names: list[str], entries: EntrySet, options: Options) -> TreeSource:
         """Return a pass over columns and entries of one tree."""
@@ -495,35 +495,28 @@ class Row(Chain):
         return self.each_alone(alone, chosen, entries, bound)
 
     def each_alone(
-        self,
-        alone: Callable[[Member], Chain],
-        chosen: list[str],
-        entries: EntrySet,
-        bound: Filter | None,
-        *,
-        schema: Callable[[], pa.Schema] | None = None,
+        self, alone: Callable[[Member], Chain], chosen: list[str], entries: EntrySet, bound: Filter | None
     ) -> Callable[[Options], Source]:
         """Return what makes passes in which each tree is read by itself, so that damage ends that one alone.
 
-        alone: returns a tree with what is read beside it. schema: as of ``InTurn``. The others: as of ``passes``.
-
-        Raises: InvalidRequestError for entries that go back and forth between trees.
+        alone: returns a tree with what is read beside it. The others: as of ``passes``.
         """
         from arrowroot._filter.bind import Behind
         from arrowroot._passes.in_turn import InTurn
 
         parts, order = self.parts(entries)
-        if order is not None:
-            raise InvalidRequestError(
-                "on_error: not with a filter or friends and entries that go back and forth between files: sort them"
-            )
 
         def make(options: Options) -> Source:
             def of_member(member: Member, entries: EntrySet) -> Source:
                 condition = None if bound is None else Behind(bound, member.first_entry)
                 return alone(member).passes(chosen, entries, options, condition)(options)
 
-            return InTurn(parts, chosen, of_member, self._leaving_out, schema=schema)
+            def schema() -> pa.Schema:
+                # An index is read as a pass is made, but not of no entries.
+                return alone(parts[0][0]).source(chosen, (0, 0), options).schema()
+
+            reordering = Reordering.of(entries, order, options)
+            return InTurn(parts, chosen, of_member, self._leaving_out, schema=schema, reordering=reordering)
 
         return make
 

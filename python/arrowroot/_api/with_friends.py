@@ -326,9 +326,7 @@ class WithFriends(Chain):
                 chain.join(one.alias, one.part, one.keys, shift=shift, has_holes=one.has_holes, ids=one.ids)
             return chain
 
-        # An index is read as a pass is made, but not of no entries.
-        schema = self.source(chosen, (0, 0), options).schema
-        return main.each_alone(alone, chosen, entries, bound, schema=schema)
+        return main.each_alone(alone, chosen, entries, bound)
 
     def entry_set(self, entries: Entries, options: Options) -> EntrySet:
         """Return the entries that a user chose, by their numbers in the main chain; events are looked up."""

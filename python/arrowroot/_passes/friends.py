@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from arrowroot._errors import InvalidRequestError
+from arrowroot._errors import CorruptFileError, InvalidRequestError
 from arrowroot._passes.source import SideBySide, batches_of
 from arrowroot._select.columns import Choice, id_paths, select
 from arrowroot._select.ids import SortedIds, blocks
@@ -77,12 +77,19 @@ class Ids:
 
     def __init__(self) -> None:
         self._known: SortedIds | None = None
+        self._damage: CorruptFileError | None = None
 
     def of(self, part: Part, keys: list[str], options: Options) -> SortedIds:
-        """Return the ids of all entries of a friend."""
+        """Return the ids of all entries of a friend. Raises: CorruptFileError, without another look the next time."""
+        if self._damage is not None:
+            raise self._damage.with_traceback(None)
         if self._known is None:
             values = _values(part, keys, (0, part.num_entries), options)
-            self._known = SortedIds(values, part.num_entries, len(keys))
+            try:
+                self._known = SortedIds(values, part.num_entries, len(keys))
+            except CorruptFileError as error:
+                self._damage = error
+                raise
         return self._known
 
 

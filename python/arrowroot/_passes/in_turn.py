@@ -9,7 +9,7 @@ from arrowroot._passes.source import import_batch
 from arrowroot._select import entries as _entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     import numpy.typing as npt
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from arrowroot._cost.cost import Cost
     from arrowroot._cost.plan import Plan, ScanStats
     from arrowroot._passes.left_out import LeavingOut
+    from arrowroot._passes.reordering import Reordering
     from arrowroot._passes.source import ArrowBatch, Source
     from arrowroot._select.entries import EntrySet
 
@@ -62,16 +63,19 @@ class InTurn(Generic[S]):
         leaving_out: LeavingOut | None = None,
         *,
         schema: Callable[[], pa.Schema] | None = None,
+        reordering: Reordering | None = None,
     ) -> None:
         """Take what is to be read.
 
         make: makes the pass of a part. leaving_out: takes what fails; None: its error is raised. schema: that of the
-            first part, which may fail as it is made; None: its pass says it.
+            first part, which may fail as it is made; None: its pass says it. reordering: brings all that is delivered
+            into another order; None: it is in order.
         """
         self._parts = parts
         self._paths = paths
         self._make = make
         self._leaving_out = leaving_out
+        self._reordering = reordering
         self._started: dict[int, S] = {}
         self._finished: dict[int, Cost] = {}
         self._current = 0
@@ -82,7 +86,7 @@ class InTurn(Generic[S]):
         #: True if its fields say what may be missing as those of the first part do; None: nobody looked.
         self._is_like_first: bool | None = None
         self._schema: pa.Schema | None = None
-        self._make_schema = schema or (lambda: self._source(0).schema())
+        self._make_schema = schema
         self._is_cancelled = False
         if leaving_out is not None:
             leaving_out.begin_pass()
@@ -102,10 +106,22 @@ class InTurn(Generic[S]):
 
     def schema(self) -> pa.Schema:
         if self._schema is None:
-            self._schema = self._make_schema()
+            self._schema = self._source(0).schema() if self._make_schema is None else self._make_schema()
         return self._schema
 
     def next_batch(self) -> ArrowBatch | None:
+        if self._reordering is None:
+            return self._next_in_turn()
+        if self._is_cancelled:
+            raise cancelled()
+        return self._reordering.next_batch(self._all_in_turn(), self.schema)
+
+    def _all_in_turn(self) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+        """Yield what the parts deliver, with the numbers of its entries."""
+        while (batch := self._next_in_turn()) is not None:
+            yield self._numbers_in_turn(), import_batch(batch, self)
+
+    def _next_in_turn(self) -> ArrowBatch | None:
         while self._current < len(self._parts):
             if self._is_cancelled:
                 raise cancelled()
@@ -179,6 +195,9 @@ class InTurn(Generic[S]):
 
     def numbers(self) -> npt.NDArray[np.int64]:
         """Return the numbers that the entries of the last batch have in the row."""
+        return self._numbers_in_turn() if self._reordering is None else self._reordering.numbers()
+
+    def _numbers_in_turn(self) -> npt.NDArray[np.int64]:
         part, indices = self._last
         member, entries = self._parts[part]
         of_source = getattr(self._started.get(part), "numbers", None)
