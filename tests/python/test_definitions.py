@@ -507,6 +507,18 @@ def test_a_warning_says_once_where_draw_would_not_select(tree):
         tree.to_arrow("n", filter="n % 2 ? pt[0] > 12 : n >= 0")
 
 
+@pytest.mark.parametrize("forgiving", ["coalesce(b, 0)", "is_null(b) ? 0 : 1"])
+def test_what_a_definition_lacks_may_be_forgiven_where_it_is_used(tree, forgiving):
+    """Definitions that others use are computed before these."""
+    define = {"a": "pt[1]", "b": "a + 1", "c": forgiving}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tree.to_arrow("n", define=define, filter="c < 100")
+    # What is forgiven in one place is not in another.
+    with pytest.warns(ar.DrawDiffersWarning, match="TTree::Draw selects none"):
+        tree.to_arrow("n", define=define, filter="c < 100 && (n >= 0 || b < 0)")
+
+
 def test_what_has_a_value_for_each_entry_is_not_nullable(tree):
     define = {
         "a": "n * 2 + sqrt(met)",

@@ -125,6 +125,8 @@ class Rows:
         self._ends: list[lists.Level] = []
         #: Which rows lack an item of a list that something asked for; None: none does.
         self.lacking: npt.NDArray[np.bool_] | None = None
+        #: The same of definitions alone, by their identities: what uses one may forgive it.
+        self._lacking: dict[int, npt.NDArray[np.bool_] | None] = {}
 
     def narrowed(self, chosen: npt.NDArray[np.int64]) -> Rows:
         """Return some of the rows; what is known of all of these is taken from there."""
@@ -168,7 +170,10 @@ class Rows:
 
         if not is_known(expression):
             for one in expression.in_order(is_known):
+                outside, self.lacking = self.lacking, None
                 self._once(("definition", id(one)), partial(self.of, one))
+                self._lacking[id(one)], self.lacking = self.lacking, outside
+        self._add_lacking(self._lacking.get(id(expression)))
         return self._known["definition", id(expression)]
 
     def momentum(self, numbers: tuple[int, ...], compute: Callable[[], list[Items]]) -> list[Items]:
@@ -248,7 +253,11 @@ class Rows:
         """Note the rows in which an item that was asked for is not there."""
         if found.levels or found.valid is None or found.valid.ndim == 0 or found.valid.all():
             return
-        self.lacking = ~found.valid if self.lacking is None else self.lacking | ~found.valid
+        self._add_lacking(~found.valid)
+
+    def _add_lacking(self, rows: npt.NDArray[np.bool_] | None) -> None:
+        if rows is not None:
+            self.lacking = rows if self.lacking is None else self.lacking | rows
 
 
 class NoRows(Rows):
