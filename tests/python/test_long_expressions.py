@@ -1,6 +1,8 @@
 """Expressions that programs write: chains of thousands of terms are one operation, and nesting stays bounded."""
 
 import functools
+import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -158,3 +160,29 @@ def test_definitions_may_use_each_other_in_a_long_row(tree, n):
     made = tree.scan(define=define).hist({"h": ar.Hist((1, 0, 1e9), x=last, cut="more")}, cuts=cuts)
     half = [X[i] * (1 + sum(k % N == i for k in range(1, n // 2 + 1))) for i in range(N)]
     assert made["h"].sum() == sum(i % 2 == 0 and half[i] > 1 for i in range(N))
+
+
+def cost_of_row(tree, n):
+    """Return how many calls and bytes it takes to bind a row of definitions, and to tell the types of all."""
+    define = {"w0": "x", **{f"w{k}": f"w{k - 1} + x" for k in range(1, n)}}
+    calls = 0
+
+    def count(_frame, event, _argument):
+        nonlocal calls
+        calls += event == "call"
+
+    tracemalloc.start()
+    sys.setprofile(count)
+    try:
+        scan = tree.scan(define=define, filter=f"w{n - 1} > 0")
+        assert len(scan.schema) == n + 3
+    finally:
+        sys.setprofile(None)
+        n_bytes = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+    return np.array([calls, n_bytes])
+
+
+def test_a_long_row_of_definitions_takes_calls_and_memory_by_its_length(tree):
+    cost_of_row(tree, 10)  # what is made once
+    assert (cost_of_row(tree, 300) < 2.3 * cost_of_row(tree, 150)).all()

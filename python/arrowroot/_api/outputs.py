@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, SchemaMismatchError
 from arrowroot._expressions.functions import ENTRY_NAMES
-from arrowroot._expressions.scope import Expression
+from arrowroot._expressions.scope import Expression, columns_of
 from arrowroot._hints import for_column
 from arrowroot._select.columns import NOT, Lookup, name_filter, without_mark
 from arrowroot._select.origins import NAMES
@@ -43,7 +43,10 @@ class Outputs(NamedTuple):
     @property
     def needed(self) -> list[str]:
         """The columns to read."""
-        return list(dict.fromkeys(path for name in self.columns for path in self.needed_for(name)))
+        # Columns that are read are made of nothing else; what definitions share is looked at once.
+        computed = [one for one in self.columns.values() if one is not None]
+        read = (name for name, one in self.columns.items() if one is None)
+        return list(dict.fromkeys([*read, *columns_of(computed)]))
 
     def needed_for(self, name: str) -> list[str]:
         """Return the columns to read for one that is delivered."""

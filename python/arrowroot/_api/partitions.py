@@ -14,7 +14,7 @@ from arrowroot._api.unified import OneOfDiffering
 from arrowroot._api.with_friends import WithFriends
 from arrowroot._arguments import takes
 from arrowroot._errors import InvalidRequestError, UnsupportedError
-from arrowroot._expressions.scope import Alias, Expression
+from arrowroot._expressions.scope import Alias, Expression, columns_of, made_of
 from arrowroot._options import (
     DEFAULTS,
     Options,
@@ -337,7 +337,7 @@ def partitions(
     if isinstance(chain, WithFriends):
         # The columns of their index are checked.
         chain.source(outputs.needed, (0, 0), options)
-        always = {*of_filter, *(path for one in used.values() for path in one.columns)}
+        always = {*of_filter, *columns_of(used.values())}
         wholes = _wholes(chain, others, owned, outputs, always)
     pieces: list[Partition] = []
     aliases = {name: alias.text for name, alias in row.aliases.items()}
@@ -382,8 +382,10 @@ def _used(outputs: Outputs, scope: Scope | None, condition: FilterLike) -> dict[
     expressions = [one for one in outputs.columns.values() if one is not None]
     if isinstance(condition, str):
         expressions.append(Expression(condition, scope, "filter"))
-    names = {name for one in expressions for name in one.definitions}.union(outputs.columns)
-    return {name: one for name, one in scope.definitions.items() if name in names}
+    used = {id(one) for one in made_of(expressions)}
+    return {
+        name: one for name, one in scope.definitions.items() if id(one) in used or name in outputs.columns
+    }
 
 
 def _wholes(

@@ -164,17 +164,17 @@ class Rows:
 
     def definition(self, expression: Expression) -> Items:
         """Return the values of a defined column or an alias, which are computed once: both may have one name."""
-
-        def is_known(one: Expression) -> bool:
-            return self.found(("definition", id(one))) is not None
-
-        if not is_known(expression):
-            for one in expression.in_order(is_known):
+        if not self.is_known(expression):
+            for one in expression.in_order(self.is_known):
                 outside, self.lacking = self.lacking, None
                 self._once(("definition", id(one)), partial(self.of, one))
                 self._lacking[id(one)], self.lacking = self.lacking, outside
         self._add_lacking(self._lacking.get(id(expression)))
         return self._known["definition", id(expression)]
+
+    def is_known(self, definition: Expression) -> bool:
+        """Return whether the values of a definition or an alias were computed."""
+        return self.found(("definition", id(definition))) is not None
 
     def momentum(self, numbers: tuple[int, ...], compute: Callable[[], list[Items]]) -> list[Items]:
         """Return the parts of momenta of what has these numbers, which are computed once."""

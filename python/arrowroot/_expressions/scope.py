@@ -81,21 +81,10 @@ class Expression:
         for name in names_in(self.node):
             if (name.name, name.exact) not in self._found:
                 self._found[name.name, name.exact] = self._resolve(name)
-        #: The columns of the tree that it needs, by their paths.
-        self.columns: list[str] = list(
-            dict.fromkeys(
-                path
-                for one in self._found.values()
-                for path in (one.expression.columns if one.expression else [one.path] if one.path else ())
-            )
-        )
-        #: The names of the definitions that it is made of, and of aliases.
-        self.definitions: set[str] = {
-            name
-            for one in self._found.values()
-            if one.expression is not None
-            for name in (one.path, *one.expression.definitions)
-        }
+        #: The columns of the tree that its names are, by their paths.
+        self.own_columns: list[str] = [
+            one.path for one in self._found.values() if one.path and not one.expression
+        ]
         #: The definitions and aliases that its names are.
         self.uses: list[Expression] = [one.expression for one in self._found.values() if one.expression]
         #: How deep operations are inside each other, those of aliases counted. Definitions are computed one by one.
@@ -126,18 +115,12 @@ class Expression:
 
         is_known: what is known is left out, and what that uses. What was yielded is known.
         """
-        waiting = [self]
-        done: set[int] = set()
-        while waiting:
-            one = waiting[-1]
-            missing = [used for used in one.uses if id(used) not in done and not is_known(used)]
-            if id(one) in done or not missing:
-                waiting.pop()
-                if id(one) not in done:
-                    yield one
-                done.add(id(one))
-            else:
-                waiting += missing
+        return made_of([self], is_known)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the tree that it needs, by their paths. Looks at all that it is made of."""
+        return columns_of([self])
 
     @cached_property
     def numbers(self) -> Mapping[int, int]:
@@ -467,11 +450,13 @@ class Scope:
 
     def type_of(self, expression: Expression) -> pa.DataType:
         """Return the Arrow type of what an expression computes. Raises: FilterError."""
-        schema = self.schema_of(expression.columns)
         if (path := expression.only_column) is not None:
-            return schema.field(path).type
-        self._no_rows.fields.update({field.name: field for field in schema})
-        return values(expression, self._no_rows).type
+            return self.schema_of([path]).field(path).type
+        # What is computed has its columns; of a long row of definitions, those alone that are new are looked at.
+        rows = self._no_rows
+        schema = self.schema_of(columns_of([expression], rows.is_known))
+        rows.fields.update({field.name: field for field in schema})
+        return values(expression, rows).type
 
     @cached_property
     def _no_rows(self) -> NoRows:
@@ -479,6 +464,31 @@ class Scope:
         from arrowroot._expressions.evaluation import NoRows
 
         return NoRows()
+
+
+def made_of(
+    expressions: Iterable[Expression], is_known: Callable[[Expression], bool] = lambda _: False
+) -> Iterator[Expression]:
+    """Yield what expressions are made of, and them, each once; see :meth:`Expression.in_order`."""
+    waiting = [*expressions][::-1]
+    done: set[int] = set()
+    while waiting:
+        one = waiting[-1]
+        missing = [used for used in one.uses if id(used) not in done and not is_known(used)]
+        if id(one) in done or not missing:
+            waiting.pop()
+            if id(one) not in done:
+                yield one
+            done.add(id(one))
+        else:
+            waiting += missing
+
+
+def columns_of(
+    expressions: Iterable[Expression], is_known: Callable[[Expression], bool] = lambda _: False
+) -> list[str]:
+    """Return the columns of the tree that expressions need, by their paths; without those of what is known."""
+    return list(dict.fromkeys(path for one in made_of(expressions, is_known) for path in one.own_columns))
 
 
 def parts_needed_again(expressions: Iterable[Expression]) -> set[int]:

@@ -31,12 +31,13 @@ def computed_schema(read: pa.Schema, outputs: Mapping[str, Expression | None], s
     import pyarrow as pa
 
     fields = []
+    never_null: dict[int, bool] = {}
     for name, expression in outputs.items():
         path = name if expression is None else expression.only_column
         if path is not None:
             fields.append(read.field(path).with_name(name))
         elif expression is not None:
-            kind, is_nullable = scope.type_of(expression), not expression.never_null(read)
+            kind, is_nullable = scope.type_of(expression), not expression.never_null(read, never_null)
             fields.append(pa.field(name, kind if is_nullable else without_nulls(kind), is_nullable))
     return pa.schema(fields, read.metadata)
 

@@ -120,6 +120,8 @@ def say_alias_of_others(request: Request, error: NoSuchColumnError) -> None:
 
 def together(request: Request) -> Together:
     """Open all inputs and return their columns. Raises: as ``arrowroot.scan``."""
+    from arrowroot._expressions.scope import columns_of
+
     # An input that cannot be opened is told when it is read.
     leaving_out = LeavingOut(lambda _: None) if request.skips_bad else None
     row: Any = _row(request, kind=Unified, leaving_out=leaving_out, differing=request.differing)
@@ -131,7 +133,7 @@ def together(request: Request) -> Together:
     scope = row.scope(options, request.define)
     used = [_bound(row, request, scope)]
     _warn_of_no_origin(request, scope)
-    used += [one.columns for one in scope.definitions.values()]
+    used.append(columns_of(scope.definitions.values()))
     has, where = row.tree.has_branch, row.location
     if request.lumi_mask is not None:
         used.append(row.bound_mask(request.lumi_mask).columns)
