@@ -23,6 +23,25 @@ def test_definitions_and_aliases_that_name_others_twice_are_looked_at_once(tmp_p
     assert file["u"].to_arrow(["d44"], define=define).cast(expected.schema).equals(expected)
 
 
+@pytest.mark.parametrize("text", ["{} + 1", "{}"])
+def test_aliases_in_a_long_row_are_refused_however_long_it_is(tmp_path, text):
+    """Files bring them: the stack does not end before the depth that is allowed does."""
+    n = 1000
+    row = {"a0": "x", **{f"a{k}": text.format(f"a{k - 1}") for k in range(1, n)}}
+    with ar.create(tmp_path / "a.root") as file:
+        file.tree("t", aliases=row).append({"x": [1.0]})
+    tree = ar.open(tmp_path / "a.root")["t"]
+    for ask in (
+        lambda: tree.scan([f"a{n - 1}"]),
+        lambda: tree.scan(filter=f"a{n - 1} > 0"),
+        lambda: tree.scan(define={"d": f"a{n - 1}"}),
+    ):
+        with pytest.raises(ar.FilterError, match="more than 100 operations inside each other"):
+            ask()
+    deepest = 50 if "+" in text else 100
+    assert tree.to_arrow([f"a{deepest}"]).to_pylist() == [{f"a{deepest}": 51.0 if "+" in text else 1.0}]
+
+
 def test_an_alias_is_of_the_columns_that_are_read_and_no_definition(tmp_path):
     with ar.create(tmp_path / "a.root") as new:
         table = new.tree("t", {"x": np.int64}, aliases={"twice": "x*2"})

@@ -6,7 +6,14 @@ import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from arrowroot._errors import FilterError, InvalidRequestError, NoSuchColumnError, nearest_column, pointed_at
+from arrowroot._errors import (
+    ArrowrootError,
+    FilterError,
+    InvalidRequestError,
+    NoSuchColumnError,
+    nearest_column,
+    pointed_at,
+)
 from arrowroot._expressions import grammar
 from arrowroot._expressions.functions import COMPARISONS, ENTRY_NAMES, NEVER_NULL, OF_TEXTS
 from arrowroot._expressions.nodes import (
@@ -67,8 +74,10 @@ class Alias(NamedTuple):
 class Expression:
     """An expression in text, its names found, its types checked."""
 
-    def __init__(self, text: str, scope: Scope, what: str, *, of_draw: bool = False) -> None:
-        """``what``: whose it is, for errors; ``of_draw``: as of ``grammar.parse``.
+    def __init__(
+        self, text: str, scope: Scope, what: str, *, of_draw: bool = False, n_around: int = 0
+    ) -> None:
+        """``what``: whose it is, for errors; ``of_draw``: as of ``grammar.parse``. n_around: how deep it is in others.
 
         Raises: FilterError, NoSuchColumnError, InvalidRequestError.
         """
@@ -77,10 +86,12 @@ class Expression:
         self.is_alias = of_draw
         self._scope = scope
         self.node = grammar.parse(text, scope.is_column, what, of_draw=of_draw)
+        # Aliases are bound inside of what uses them: as files bring them, the depth is checked before and behind.
+        self._check_depth(n_around + 1 + self.node.depth)
         self._found: dict[tuple[str, bool], _Referent] = {}
         for name in names_in(self.node):
             if (name.name, name.exact) not in self._found:
-                self._found[name.name, name.exact] = self._resolve(name)
+                self._found[name.name, name.exact] = self._resolve(name, n_around + 1 + self.node.depth)
         #: The columns of the tree that its names are, by their paths.
         self.own_columns: list[str] = [
             one.path for one in self._found.values() if one.path and not one.expression
@@ -91,8 +102,7 @@ class Expression:
         self.depth: int = (
             1 + self.node.depth + max((one.depth for one in self.uses if one.is_alias), default=0)
         )
-        if self.depth > grammar.MAX_DEPTH + 1:
-            raise self.error(f"more than {grammar.MAX_DEPTH} operations inside each other", self.node)
+        self._check_depth(self.depth)
         if any(one.origin for one in self._found.values()):
             from arrowroot._expressions.origins import asked_in
 
@@ -106,6 +116,10 @@ class Expression:
             one.expression.names_origin if one.expression else bool(one.origin)
             for one in self._found.values()
         )
+
+    def _check_depth(self, depth: int) -> None:
+        if depth > grammar.MAX_DEPTH + 1:
+            raise self.error(f"more than {grammar.MAX_DEPTH} operations inside each other", self.node)
 
     def _origin_of(self, name: Name) -> str:
         return self._found[name.name, name.exact].origin
@@ -212,7 +226,8 @@ class Expression:
         text = f"{message}, in entry {entry:,}"
         return FilterError(text, self.text, node.place.start, node.place.end, f"{where}: {self.what}")
 
-    def _resolve(self, name: Name) -> _Referent:
+    def _resolve(self, name: Name, depth: int) -> _Referent:
+        """Return what a name stands for. ``depth``: so deep in others is what it stands for."""
         parts = [name.name] if name.exact else name.name.split(".")
         # As deep as other operations: each try takes time with the length of the name.
         if name.name in self._scope.of_row and name.name not in self._scope.definitions:
@@ -224,7 +239,7 @@ class Expression:
             path = self._path_of(text, name)
             if path is not None:
                 return _Referent(path, parts[n_parts:])
-            if (alias := self._scope.alias(text)) is not None:
+            if (alias := self._scope.alias(text, depth)) is not None:
                 return _Referent(text, parts[n_parts:], alias)
         if name.name in ENTRY_NAMES:
             return _Referent("", [])
@@ -405,8 +420,8 @@ class Scope:
                 raise InvalidRequestError(f"define: {self.where} has a column {name!r}: choose another name")
             self.definitions[name] = self.checked(Expression(text, self, f"define: {name}"))
 
-    def alias(self, name: str) -> Expression | None:
-        """Return what an alias of the tree stands for; None: there is none of that name.
+    def alias(self, name: str, n_around: int = 0) -> Expression | None:
+        """Return what an alias of the tree stands for; None: there is none of that name. ``n_around``: of what uses it.
 
         An alias may use others; one that is in use already stands for no alias. Its names are those of the tree,
         and none of a definition, which its author did not know.
@@ -416,7 +431,14 @@ class Scope:
             self._bound_aliases[name] = None
             if found is not None:
                 scope = self._of_friend(found.friend) if found.friend else self._of_tree
-                self._bound_aliases[name] = Expression(found.text, scope, f"alias {name}", of_draw=True)
+                try:
+                    self._bound_aliases[name] = Expression(
+                        found.text, scope, f"alias {name}", of_draw=True, n_around=n_around
+                    )
+                except ArrowrootError:
+                    # What is too deep inside of this may be bound alone.
+                    del self._bound_aliases[name]
+                    raise
         return self._bound_aliases[name]
 
     @cached_property
