@@ -384,6 +384,18 @@ def test_a_text_that_no_origin_has_is_told_with_those_that_there_are(of_two, tmp
             assert line in told[0]
 
 
+def test_many_texts_that_no_origin_has_are_told_in_one_warning(of_two):
+    text = " || ".join(f"file == 'n{k}'" for k in range(2000))
+    assert told_of(lambda: ar.scan(of_two, "t", filter=text).to_arrow())[0].startswith(
+        "filter: no file is called 'n0' or 'n1' or 'n2'"
+    )
+    text = f"({text}) && endswith(sample, 'B') || sample == 'D'"
+    told = told_of(lambda: ar.scan(of_two, "t", filter=text, define={"w": "sample == 'E'"}).to_arrow())
+    assert len(told) == 3
+    assert any(" and 1,99" in line and " more; " in line for line in told)
+    assert any("no sample ends with 'B' or is called 'D'; " in line for line in told)
+
+
 def test_a_text_that_no_origin_has_is_told_of_whole_data_sets(of_two, tmp_path):
     """A piece, or an input, does not know the samples of the others, which its maker does."""
     text = "sample != 'B' and x > 0"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -54,10 +55,10 @@ class Asked(NamedTuple):
     what: str
 
     @property
-    def told(self) -> str:
-        """The beginning of a message: nothing is so."""
+    def verb(self) -> str:
+        """What it asks of an origin, for messages."""
         words = {"startswith": "begins with", "endswith": "ends with", "contains": "contains"}
-        return f"{self.what}: no {self.origin} {words.get(self.by, 'is called')} {self.text!r}"
+        return words.get(self.by, "is called")
 
     def is_of(self, text: str) -> bool:
         """Return whether a text is one that is asked for."""
@@ -82,19 +83,41 @@ def asked_in(node: Node, origin_of: Callable[[Name], str], what: str) -> Iterato
 
 
 def warn_of_none(asked: Iterable[Asked], known: Callable[[str], Sequence[str] | None]) -> None:
-    """Warn of each text that no origin has. ``known``: the texts that there are of an origin; None: nobody knows."""
+    """Warn of texts that no origin has, once for each expression and origin.
+
+    known: the texts that there are of an origin; None: nobody knows.
+    """
+    missed: dict[tuple[str, str], list[Asked]] = {}
+    there: dict[str, tuple[Sequence[str] | None, frozenset[str]]] = {}
     for one in asked:
-        texts = known(one.origin)
-        if texts is None or any(map(one.is_of, texts)):
-            continue
-        # A file goes by its whole path, of which people know the end.
-        near = [text for text in texts if text.endswith(f"/{one.text}")][:N_QUOTED] or nearest(
-            one.text, texts
+        if one.origin not in there:
+            found = known(one.origin)
+            there[one.origin] = found, frozenset(found or ())
+        texts, names = there[one.origin]
+        # Programs compare with thousands of names.
+        is_there = one.text in names if one.by == "==" else any(map(one.is_of, texts or ()))
+        if texts is not None and not is_there:
+            missed.setdefault((one.what, one.origin), []).append(one)
+    for (what, origin), those in missed.items():
+        texts = there[origin][0] or ()
+        quoted = those[:N_QUOTED]
+        told = " or ".join(
+            f"{verb} {' or '.join(repr(one.text) for one in some)}"
+            for verb, some in groupby(quoted, lambda one: one.verb)
         )
-        more = f" and {len(texts) - N_QUOTED} more" if len(texts) > N_QUOTED else ""
+        near = list(dict.fromkeys(text for one in quoted for text in _near(one.text, texts)))[:N_QUOTED]
         hint = (
             f"did you mean {' or '.join(map(repr, near))}?"
             if near
-            else f"there are {', '.join(map(repr, texts[:N_QUOTED]))}{more}"
+            else f"there are {', '.join(map(repr, texts[:N_QUOTED]))}{_more(texts)}"
         )
-        warn(f"{one.told}; {hint}", NoSuchOriginWarning)
+        warn(f"{what}: no {origin} {told}{_more(those)}; {hint}", NoSuchOriginWarning)
+
+
+def _near(text: str, texts: Sequence[str]) -> list[str]:
+    """Return the texts that may be meant by one; a file goes by its whole path, of which people know the end."""
+    return [one for one in texts if one.endswith(f"/{text}")][:N_QUOTED] or nearest(text, texts)
+
+
+def _more(of: Sequence[object]) -> str:
+    return f" and {len(of) - N_QUOTED:,} more" if len(of) > N_QUOTED else ""
