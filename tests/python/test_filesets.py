@@ -396,6 +396,31 @@ def test_many_texts_that_no_origin_has_are_told_in_one_warning(of_two):
     assert any("no sample ends with 'B' or is called 'D'; " in line for line in told)
 
 
+@pytest.mark.parametrize("missing", ["raise", "null"])
+def test_skims_know_files_and_trees_as_expressions_do(tmp_path, missing):
+    ar.write(f"{tmp_path}/a b.root:t", {"x": np.arange(3)})
+    ar.write(f"{tmp_path}/c.root:t", {"x": np.arange(2)})
+    skim = functools.partial(ar.skim, output=tmp_path / "o.root", tree="t", columns=["x"], missing=missing)
+    for given in (
+        f"file://{tmp_path}/a b.root",
+        f"FILE://localhost{tmp_path}/a%20b.root",
+        f"{tmp_path}/a b.root?arrowroot.strategy=auto",
+    ):
+        inputs = [given, f"file://{tmp_path}/c.root"]
+        skim_where = functools.partial(skim, inputs)
+        right = f"file == '{tmp_path}/a b.root' && tree == 't'"
+        assert told_of(functools.partial(skim_where, filter=right)) == []
+        assert ar.open(tmp_path / "o.root")["t"].num_entries == 3
+        told = told_of(functools.partial(skim_where, filter=f"file == 'file://{tmp_path}/c.root'"))
+        line = f"filter: no file is called 'file://{tmp_path}/c.root'; did you mean '{tmp_path}/c.root'"
+        assert [one.startswith(line) for one in told] == [True]
+        assert told_of(functools.partial(skim_where, filter="tree == 'Events'")) == [
+            "filter: no tree is called 'Events'; there are 't'"
+        ]
+        with pytest.raises(ar.InvalidRequestError, match="an input of the skim, which would be overwritten"):
+            skim(inputs, output=tmp_path / "a b.root")
+
+
 def test_a_text_that_no_origin_has_is_told_of_whole_data_sets(of_two, tmp_path):
     """A piece, or an input, does not know the samples of the others, which its maker does."""
     text = "sample != 'B' and x > 0"

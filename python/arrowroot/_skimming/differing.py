@@ -12,7 +12,7 @@ from arrowroot._errors import ArrowrootError, UnsupportedColumnWarning
 from arrowroot._passes.left_out import LeavingOut
 from arrowroot._select.columns import Choice, select
 from arrowroot._select.origins import NAMES
-from arrowroot._skimming.inputs import with_each_tree
+from arrowroot._skimming.inputs import as_opened, with_each_tree
 from arrowroot._skimming.request import check_one_input
 from arrowroot._skimming.tables import with_counters_of
 from arrowroot._storage.config import redacted
@@ -82,18 +82,23 @@ def _origins_in_first(request: Request) -> frozenset[str] | None:
     except ArrowrootError:
         # Whoever reads the input meets it again, and says so.
         return None
-    _warn_of_no_origin(request, scope)
+    _warn_of_no_origin(request, row, scope)
     return frozenset(scope.origins_used)
 
 
-def _warn_of_no_origin(request: Request, scope: Scope) -> None:
-    """Warn of samples and files that conditions and definitions name, and that are none of the inputs'."""
+def _warn_of_no_origin(request: Request, first: Row, scope: Scope) -> None:
+    """Warn of samples, files and trees that conditions and definitions name, and that are none of the inputs'.
+
+    The first input alone is open. The trees of all are known if these go by one name.
+    """
     from arrowroot._expressions.origins import warn_of_none
 
     known = {
         "sample": list(dict.fromkeys(request.samples.values())),
-        "file": [redacted(location) for location, _ in request.files],
+        "file": list(dict.fromkeys(redacted(as_opened(location)) for location, _ in request.files)),
     }
+    if len({tree for _, tree in request.files}) == 1:
+        known["tree"] = first.origins.texts("tree")[0]
     warn_of_none({one[:3]: one for one in scope.asked}.values(), known.get)
 
 
@@ -132,7 +137,7 @@ def together(request: Request) -> Together:
     names = with_counters_of(row.branches, list(outputs.columns))
     scope = row.scope(options, request.define)
     used = [_bound(row, request, scope)]
-    _warn_of_no_origin(request, scope)
+    row.warn_of_no_origin(scope)
     used.append(columns_of(scope.definitions.values()))
     has, where = row.tree.has_branch, row.location
     if request.lumi_mask is not None:

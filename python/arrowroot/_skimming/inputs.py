@@ -82,7 +82,7 @@ class OpenInput(NamedTuple):
 
 def check_outputs(outputs: Iterable[str], files: Iterable[tuple[str, str | None]]) -> None:
     """Raise InvalidRequestError if an output would take the place of an input, or of another output."""
-    inputs = {os.path.realpath(place) for url, _ in files if "://" not in (place := _local(url))}
+    inputs = {os.path.realpath(place) for url, _ in files if "://" not in (place := as_opened(url))}
     taken: set[str] = set()
     for path in outputs:
         real = os.path.realpath(path)
@@ -93,12 +93,16 @@ def check_outputs(outputs: Iterable[str], files: Iterable[tuple[str, str | None]
         taken.add(real)
 
 
-def _local(url: str) -> str:
-    """Return the path of a local file; a URL of another store as it is."""
+def as_opened(url: str) -> str:
+    """Return the path of a local file, as the file that is opened says it; a URL of another store as it is."""
     bare = split_options(url)[0]
     if scheme_of(bare) != "file":
         return bare
-    return bare.partition("://")[2].removeprefix("localhost") or bare
+    from urllib.parse import unquote
+
+    path = bare.partition("://")[2].removeprefix("localhost") or bare
+    # Many write the path as it is.
+    return path if "://" not in bare or os.path.exists(path) else unquote(path)  # noqa: PTH110 - text
 
 
 def opened(
@@ -158,7 +162,7 @@ def _raise(error: Exception) -> OpenInput:
 
 
 def _opened(url: str, name: str | None, storage: Mapping[str, Any], *, needs_tree: bool) -> OpenInput:
-    status = None if "://" in place_of(_local(url)) else _status_of(_local(url))
+    status = None if "://" in place_of(as_opened(url)) else _status_of(as_opened(url))
     file = File(
         Opening(*resolve([url], storage))
     )  # one that is cut short is not read, so nothing is said of its rest
