@@ -460,6 +460,25 @@ def test_beside_friends_the_first_file_that_is_read_says_what_may_be_missing(tmp
     assert scan.schema.field("v").nullable
 
 
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+@pytest.mark.parametrize("condition", [None, "x >= 0", "v > 0 or is_null(v)"])
+def test_what_is_missing_is_of_a_schema_that_says_so(tmp_path, condition, on_error):
+    paths = [tmp_path / f"{number}.root" for number in range(3)]
+    for number, path in enumerate(paths):
+        fields = [pa.field("x", pa.int64(), nullable=False), pa.field("v", pa.int64(), nullable=number == 1)]
+        values = [5, None, 7] if number == 1 else [5, 6, 7]
+        table = pa.table({"x": np.arange(3) + 3 * number, "v": values}, schema=pa.schema(fields))
+        ar.write(f"{path}:T", table, layout="rntuple")
+    for chosen in (slice(3, 6), slice(4, None), [7, 4]):
+        found = ar.scan(paths, "T", entries=chosen, filter=condition, on_error=on_error).to_arrow()
+        assert found["v"].to_pylist() == [
+            None if x == 4 else 5 + x % 3 for x in np.arange(9)[chosen].tolist()
+        ]
+        assert found.schema.field("v").nullable
+    with pytest.raises(ar.SchemaMismatchError, match="'v' has missing values"):
+        ar.scan(paths, "T", filter=condition, on_error=on_error).to_arrow()
+
+
 @pytest.mark.parametrize("condition", [None, "other >= 0", "f.z >= 0"])
 @pytest.mark.parametrize("damaged", [0, 1, 2])
 def test_damage_of_the_index_in_a_file_leaves_that_out(tmp_path, layout, damaged, condition):

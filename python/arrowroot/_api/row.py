@@ -572,7 +572,8 @@ class Row(Chain):
         if isinstance(entries, tuple):
             start, stop = entries
             if start == stop:
-                return [(self.first, (0, 0))], None
+                last = bisect_right(self.members, start, key=_first_entry) - 1 if start else 0
+                return [(self.members[last] if last > 0 else self.first, (0, 0))], None
             low = max(0, bisect_right(self.members, start, key=_first_entry) - 1)
             high = bisect_left(self.members, stop, key=_first_entry)
             parts: list[tuple[Member, EntrySet]] = []

@@ -8,7 +8,7 @@ from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from arrowroot._errors import cancelled
+from arrowroot._errors import SchemaMismatchError, cancelled
 from arrowroot._passes.first_pass import (
     BATCH_BYTES,
     evaluate,
@@ -127,7 +127,7 @@ class FilteredSource:
 
             schemas = [self._first.schema()]
             if self._rest:
-                schemas.append(self._make(self._rest, (0, 0), self._options).schema())
+                schemas.append(self._make(self._rest, self._filtered.begin, self._options).schema())
             fields = {field.name: field for schema in schemas for field in schema}
             self._schema = pa.schema([fields[name] for name in self._filtered.columns], schemas[0].metadata)
         return self._schema
@@ -360,7 +360,6 @@ class FilteredSource:
     def _read(self, entries: npt.NDArray[np.int64], rows: pa.Table) -> Iterator[pa.RecordBatch]:
         """Read the other columns of selected entries and put both together."""
         import numpy as np
-        import pyarrow as pa
 
         around = self._around(entries)
         source, first = around or (self._make(self._rest, entries, self._options), 0)
@@ -384,7 +383,7 @@ class FilteredSource:
                 _whole(kept.column(name)) if name in kept.column_names else batch.column(name)
                 for name in schema.names
             ]
-            batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+            batch = _flagged(columns, schema)
             del columns, kept
             yield batch
             del batch  # the caller may let go of it while the next one is read
@@ -392,8 +391,6 @@ class FilteredSource:
 
     def _read_together(self) -> Iterator[pa.RecordBatch]:
         """Read a stretch with all columns at once, and yield what the filter selects."""
-        import pyarrow as pa
-
         self._is_together = False
         start, end = self._stretch
         half = (start + end) // 2
@@ -419,7 +416,7 @@ class FilteredSource:
             if len(indices) == 0:
                 continue
             self._indices, self._n_before = indices, self._n_delivered
-            chosen = pa.RecordBatch.from_arrays([batch.column(name) for name in schema.names], schema=schema)
+            chosen = _flagged([batch.column(name) for name in schema.names], schema)
             if len(indices) < batch.num_rows:
                 chosen = taken(chosen, selected)
             del batch
@@ -504,6 +501,21 @@ class FilteredSource:
 
 def _plan_of(make: Callable[..., EnginePass], *given: Any) -> Plan:
     return make(*given).plan()
+
+
+def _flagged(columns: list[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch of a schema. Raises: SchemaMismatchError for what it says that none is missing of."""
+    import pyarrow as pa
+
+    from arrowroot._arrow.flags import with_flags_of
+
+    try:
+        return with_flags_of(pa.RecordBatch.from_arrays(columns, names=schema.names), schema)
+    except ValueError as error:
+        raise SchemaMismatchError(
+            f"column {str(error)!r} has missing values in a file, and the first one says that it has none: "
+            "name a file first whose column may have some, or leave the column out"
+        ) from None
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

@@ -70,6 +70,16 @@ class Filtered(NamedTuple):
             return 0, self.num_entries
         return self.entries if isinstance(self.entries, tuple) else None
 
+    @property
+    def begin(self) -> tuple[int, int]:
+        """An empty range at the first entry to look at."""
+        first = 0
+        if isinstance(self.entries, tuple):
+            first = self.entries[0]
+        elif self.entries is not None and len(self.entries):
+            first = int(self.entries.min())
+        return first, first
+
     def numbers(self, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the numbers of entries by their indices among those to look at."""
         if self.entries is None:
