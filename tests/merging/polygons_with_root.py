@@ -126,6 +126,16 @@ def make() -> None:
         ROOT.make_polys(f"sums{number}.root", f"refused{number}.root", number)
 
 
+def make_plain() -> None:
+    """Write ``plain.root``, which is not compressed: a profile."""
+    file = ROOT.TFile("plain.root", "RECREATE", "", 0)
+    profile = ROOT.TProfile2Poly("profile", "", 0, 4, 0, 4)
+    profile.Honeycomb(0, 0, 0.4, 2, 2)
+    profile.Fill(0.5, 0.5, 3.0)
+    profile.Write()
+    file.Close()
+
+
 def found(path: str) -> dict[str, Any]:
     """Return what ROOT finds in each histogram."""
     file = ROOT.TFile(path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -53,3 +55,21 @@ def test_other_polygons_are_an_error_that_names_the_histogram(inputs, tmp_path, 
     ar.merge(tmp_path / "out.root", paths, rules={**others, name: "first"})
     with ar.open(tmp_path / "out.root") as file:
         assert list(file) == [name]
+
+
+@pytest.mark.parametrize("member", ["fSumw", "fSumvw", "fAverage", "fError", "fContent"])
+def test_sums_and_means_that_are_no_doubles_are_refused(tmp_path, member):
+    root.run(made.make_plain, tmp_path)
+    plain, other = tmp_path / "plain.root", tmp_path / "other.root"
+    # The type of a member, behind its name and title in the description of its class, is that of a Long64_t then.
+    name = bytes([len(member)]) + member.encode()
+    pattern = re.compile(b"(" + name + rb".[ -~]*\0\0\0)\x08(\0\0\0\x08)", re.DOTALL)
+    stored, n_changed = pattern.subn(b"\\1\x10\\2", plain.read_bytes())
+    assert n_changed >= 1
+    other.write_bytes(stored)
+    ar.merge(tmp_path / "out.root", [plain, plain])
+    values = ar.open(plain)["profile"].values()
+    assert 3.0 in values
+    assert np.array_equal(ar.open(tmp_path / "out.root")["profile"].values(), values)
+    with pytest.raises(ar.UnsupportedError, match="without its sums and means as doubles"):
+        ar.merge(tmp_path / "out.root", [other, other])

@@ -37,8 +37,18 @@ pub(crate) fn walked(class: &str, object: &[u8], key_bytes: usize, infos: &Strea
     layout.groups.push(Group::default());
     let slots = ObjectSlots::new(key_bytes);
     let cursor = Cursor::new(object);
-    let mut walk =
-        Walk { cursor, slots, infos, layout, counter: 0, group: 0, own_bits: 0, is_shape: false, is_mean: false };
+    let mut walk = Walk {
+        cursor,
+        slots,
+        infos,
+        layout,
+        counter: 0,
+        group: 0,
+        own_bits: 0,
+        is_shape: false,
+        is_mean: false,
+        doubles: Vec::new(),
+    };
     walk.whole(class, "", 0)?;
     let end = walk.cursor.position();
     walk.push(end..object.len(), Role::Keep, "");
@@ -60,6 +70,8 @@ struct Walk<'a> {
     is_shape: bool,
     /// The bin of a profile is walked, whose content is the mean.
     is_mean: bool,
+    /// Where its members are that are doubles.
+    doubles: Vec<usize>,
 }
 
 /// The path of a member of an object.
@@ -144,6 +156,9 @@ impl<'a> Walk<'a> {
                 })?;
             let (outer, first) = (self.is_mean, self.layout.spans.len());
             self.is_mean |= is_mean(class);
+            if is_mean(class) {
+                self.doubles.clear();
+            }
             for element in &info.elements {
                 self.member(element, class, path, depth)?;
             }
@@ -152,9 +167,10 @@ impl<'a> Walk<'a> {
                 let spans = &self.layout.spans[first..];
                 let at = |name: &str| {
                     let path = inside(path, name);
-                    spans.iter().find(|span| span.path == path).map(|span| span.range.clone())
+                    let span = spans.iter().find(|span| span.path == path)?;
+                    self.doubles.contains(&span.range.start).then(|| span.range.clone())
                 };
-                let without = || Error::unsupported(start, format!("a {class} without its sums"));
+                let without = || Error::unsupported(start, format!("a {class} without its sums and means as doubles"));
                 let mean = Mean::of(at).ok_or_else(without)?;
                 self.layout.means.push(mean);
             }
@@ -286,6 +302,9 @@ impl<'a> Walk<'a> {
         }
         if name == "fBufferSize" {
             self.layout.lengths.push(start..start + n_bytes);
+        }
+        if self.is_mean && number == Some(Number::Float64) {
+            self.doubles.push(start);
         }
         let group = &mut self.layout.groups[self.group];
         if self.group > 0 && n_bytes == 8 {
