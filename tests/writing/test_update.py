@@ -288,6 +288,25 @@ def test_trees_stay_whose_records_are_not_written_anew(tmp_path):
     Path("kept.root").unlink()
 
 
+def test_a_title_that_has_no_room_or_is_no_text_is_told(tmp_path):
+    root.run(update_with_root.make_titled, tmp_path, 4700)
+    deep = tmp_path / ("d" * 200) / ("e" * 200)
+    deep.mkdir(parents=True)
+    Path("titled.root").rename(deep / "titled.root")
+    with pytest.warns(UserWarning, match="its title is left out: .*room for 10000"):
+        ar.write(f"{deep / 'titled.root'}:u", DATA)
+    assert ar.open(deep / "titled.root").keys() == {"t", "u"}
+    assert root.run(update_with_root.title, deep, "titled.root") == ""
+    root.run(update_with_root.make_titled, tmp_path, 9)
+    ar.write("titled.root:u", DATA)
+    assert root.run(update_with_root.title, tmp_path, "titled.root") == "t" * 9
+    stored = Path("titled.root").read_bytes()
+    Path("titled.root").write_bytes(stored.replace(b"t" * 9, b"t" * 8 + b"\xe4"))
+    with pytest.warns(UserWarning, match="its title is not UTF-8, and is left out"):
+        ar.write("titled.root:w", DATA)
+    assert root.run(update_with_root.title, tmp_path, "titled.root") == ""
+
+
 @pytest.mark.parametrize("holder", ["list", "map", "folder", "functions"])
 def test_trees_inside_of_objects_are_not_copied_without_their_baskets(holder, tmp_path):
     root.run(update_with_root.make_holder, tmp_path, holder)

@@ -112,6 +112,20 @@ def read_kept(name: str) -> dict[str, Any]:
     }
 
 
+def make_titled(n_bytes: int) -> None:
+    """Write ``titled.root``: a tree, in a file with a title of so many bytes."""
+    file = ROOT.TFile("titled.root", "RECREATE", "t" * n_bytes)
+    _filled("t", file).Write()
+    file.Close()
+
+
+def title(name: str) -> str:
+    """Return the title of a file."""
+    file = ROOT.TFile.Open(name)
+    assert file.Get("t").GetEntries() == 1000
+    return str(file.GetTitle())
+
+
 def _filled(name: str, file: Any = None) -> Any:
     """Return a tree of 1,000 entries, with its baskets in a file, or all of it in memory."""
     tree = ROOT.TTree(name, "")

@@ -310,8 +310,7 @@ class WritableFile(WritableDirectory):
     def keep(self, older: Older) -> None:
         """Have it get what an older file has, but for what it has itself, when it is closed."""
         self._older = older
-        if older.title:
-            self.native.set_title(older.title)
+        older.give_title(self.native)
 
     def make_room(self, path: str) -> None:
         """Make the directories that an object is in, as the older file has them.

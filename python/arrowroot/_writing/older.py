@@ -91,11 +91,16 @@ class Older:
         """The paths of those that stay."""
         return list(self._objects)
 
-    @property
-    def title(self) -> str:
-        """The title of the file; empty, too, if it is no text."""
+    def give_title(self, new: _native.FileWriter) -> None:
+        """Give a new file the title of this one, and warn if that cannot be."""
         title = "" if self._file is None else self._file.title
-        return "" if _NO_TEXT in title else title
+        if _NO_TEXT in title:
+            warn(f"{printable(self._path)}: its title is not UTF-8, and is left out", UserWarning)
+        elif title:
+            try:
+                new.set_title(title)
+            except UnsupportedError as error:
+                warn(f"{printable(self._path)}: its title is left out: {error}", UserWarning)
 
     def has(self, path: str) -> bool:
         """Return whether an object of a path is there, and stays."""

@@ -1,5 +1,7 @@
 //! Directories and their key lists.
 
+use std::ops::RangeInclusive;
+
 use crate::container::{Datime, FileHeader, Key, KeyHead, START_OF_LARGE, Uuid};
 use crate::cursor::{BYTE_COUNT_MASK, Cursor};
 use crate::error::{Error, Result, Within};
@@ -152,6 +154,9 @@ pub struct RootRecord {
 }
 
 impl RootRecord {
+    /// The bytes before its directory: its key, and name and title again. Source: `TFile::Init` (ROOT 6.40).
+    pub const NAME_BYTES: RangeInclusive<u32> = 10..=10_000;
+
     /// Most bytes that have to be read from the start of the file's first record, if the header is right.
     pub fn max_bytes(header: &FileHeader) -> usize {
         header.n_bytes_name as usize + Directory::MAX_BYTES
@@ -171,8 +176,7 @@ impl RootRecord {
                 (Ok(name), Ok(title)) => (name, title),
                 _ => (key.name.clone(), key.title.clone()),
             };
-            // ROOT's own limits.
-            if !(10..=10_000).contains(&header.n_bytes_name) {
+            if !Self::NAME_BYTES.contains(&header.n_bytes_name) {
                 return Err(Error::corrupt(0, format!("the name cannot take {} bytes", header.n_bytes_name)));
             }
             let directory = Directory::parse(&mut Cursor::at(data, header.n_bytes_name as usize))?;

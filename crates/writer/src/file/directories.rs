@@ -55,6 +55,12 @@ impl Directories {
         texts.string(title.as_bytes())?;
         let object_bytes = texts.position() + Directory::MAX_BYTES;
         key.set_payload(object_bytes, object_bytes)?;
+        let n_bytes_name = key.n_bytes - MAX_BYTES;
+        if !RootRecord::NAME_BYTES.contains(&n_bytes_name) {
+            let most = RootRecord::NAME_BYTES.end();
+            let what = format!("name and title of a file, twice each, in {n_bytes_name} bytes: it has room for {most}");
+            return Err(format::Error::unsupported(0, what).into());
+        }
         // It names no directory, unlike all other keys: ROOT makes it before it knows where the directory is.
         (key.head.seek_key, key.head.datime) = (begin, datime);
         let fields = Directory {
@@ -63,7 +69,7 @@ impl Directories {
             created: datime,
             modified: datime,
             n_bytes_keys: 0,
-            n_bytes_name: key.n_bytes - MAX_BYTES,
+            n_bytes_name,
             seek_dir: begin,
             seek_parent: 0,
             seek_keys: 0,

@@ -132,6 +132,21 @@ fn directories_have_the_title_that_they_were_made_with() {
 }
 
 #[test]
+fn a_title_has_the_room_that_readers_allow() {
+    let (place, file) = create(settings());
+    let error = file.set_title(&"t".repeat(5000)).unwrap_err().to_string();
+    assert!(error.contains("room for 10000"), "{error}");
+    let most = (4900..5000).rev().map(|n_bytes| "t".repeat(n_bytes)).find(|title| file.set_title(title).is_ok());
+    let most = most.unwrap();
+    file.close().unwrap();
+    let bytes = place.bytes().unwrap();
+    assert_eq!(read(&bytes).title(), most);
+    let header = FileHeader::parse(&bytes).unwrap();
+    assert!((9_999..=10_000).contains(&header.n_bytes_name), "{}", header.n_bytes_name);
+    assert_eq!(RootRecord::parse(&header, &bytes[100..]).unwrap().title, most);
+}
+
+#[test]
 fn a_class_that_is_not_known_is_told_and_one_may_be_described_once_only() {
     let (_, file) = create(settings());
     assert!(file.need_class("TNoSuchClass").unwrap_err().to_string().contains("TNoSuchClass"));
