@@ -288,6 +288,21 @@ def test_trees_stay_whose_records_are_not_written_anew(tmp_path):
     Path("kept.root").unlink()
 
 
+@pytest.mark.parametrize("kind", ["tree", "functions", "folder"])
+def test_a_tree_with_trees_among_what_users_added_is_not_copied_without_their_baskets(kind, tmp_path):
+    root.run(update_with_root.make_info, tmp_path, kind)
+    before = there()
+    new = ar.update("info.root")
+    new["first"] = DATA
+    del new["before"]
+    with pytest.raises(ar.UnsupportedError, match=r"objects in its fUserInfo.*ar\.update and del"):
+        new.close()
+    assert there() == before
+    with ar.update("info.root") as new:
+        del new["outer"]
+    assert ar.open("info.root").keys() == {"before"}
+
+
 def test_a_title_that_has_no_room_or_is_no_text_is_told(tmp_path):
     root.run(update_with_root.make_titled, tmp_path, 4700)
     deep = tmp_path / ("d" * 200) / ("e" * 200)

@@ -126,6 +126,28 @@ def title(name: str) -> str:
     return str(file.GetTitle())
 
 
+def make_info(kind: str) -> None:
+    """Write ``info.root``: a tree to which users added another tree, or a histogram or folder that has one."""
+    file = ROOT.TFile("info.root", "RECREATE")
+    ROOT.TNamed("before", "x" * 70_000).Write()
+    inner, outer = _filled("inner", file), _filled("outer", file)
+    item = inner
+    if kind == "functions":
+        item = ROOT.TH1D("h", "", 4, 0, 4)
+        item.SetDirectory(ROOT.nullptr)
+        item.GetListOfFunctions().Add(inner)
+    elif kind == "folder":
+        item = ROOT.TFolder("folder", "")
+        item.Add(inner)
+    ROOT.SetOwnership(item, False)
+    outer.GetUserInfo().Add(item)
+    outer.Write()
+    # ROOT would delete the trees twice.
+    outer.GetUserInfo().Clear("nodelete")
+    inner.SetDirectory(ROOT.nullptr)
+    file.Close()
+
+
 def _filled(name: str, file: Any = None) -> Any:
     """Return a tree of 1,000 entries, with its baskets in a file, or all of it in memory."""
     tree = ROOT.TTree(name, "")

@@ -8,6 +8,8 @@ use crate::error::{Error, Result};
 use crate::output::{Frame, Output};
 use crate::streamer::{ObjectSlot, ObjectSlots, name_text, named_base, object_base};
 
+mod plain;
+
 /// Class versions that are written. Source: `TObjArray`, `TList` (ROOT 6.40).
 const ARRAY_VERSION: u16 = 3;
 const LIST_VERSION: u16 = 5;
@@ -190,6 +192,15 @@ pub(super) fn begin_array(output: &mut Output, bits: u32, n_objects: usize) -> R
     Ok(frame)
 }
 
+/// What was passed over in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Passed {
+    Nothing,
+    /// Something that names no baskets.
+    WithoutBaskets,
+    Unknown,
+}
+
 /// A `TList` that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct List<T> {
@@ -199,13 +210,13 @@ pub(super) struct List<T> {
     pub(super) bits: u32,
     /// `fName`.
     pub(super) name: String,
-    /// True if these are all items.
-    pub(super) is_whole: bool,
+    /// What is no such item.
+    pub(super) passed: Passed,
 }
 
 impl<T> Default for List<T> {
     fn default() -> Self {
-        List { items: Vec::new(), bits: 0, name: String::new(), is_whole: true }
+        List { items: Vec::new(), bits: 0, name: String::new(), passed: Passed::Nothing }
     }
 }
 
@@ -213,7 +224,7 @@ impl<T> List<T> {
     /// Reads a pointer to a list. `item` reads one of a class: `None` if it does not know that.
     ///
     /// # Errors
-    /// If what follows the list cannot be found. A list that cannot be read is not whole.
+    /// If what follows the list cannot be found. A list that cannot be read is passed over.
     pub(super) fn read<'a>(
         cursor: &mut Cursor<'a>,
         objects: &mut Objects<'a>,
@@ -221,12 +232,12 @@ impl<T> List<T> {
     ) -> Result<Self> {
         match objects.slot(cursor)? {
             Slot::Null => Ok(List::default()),
-            Slot::Seen(_) => Ok(List { is_whole: false, ..List::default() }),
+            Slot::Seen(_) => Ok(List { passed: Passed::Unknown, ..List::default() }),
             Slot::New { class, end: Some(end), .. } => {
                 let mut inside = *cursor;
                 cursor.leave(end)?;
                 let list = if class == "TList" { Self::read_items(&mut inside, objects, item).ok() } else { None };
-                Ok(list.unwrap_or(List { is_whole: false, ..List::default() }))
+                Ok(list.unwrap_or(List { passed: Passed::Unknown, ..List::default() }))
             }
             Slot::New { class, position, .. } => {
                 Err(Error::unsupported(position, format!("a {class} without a byte count")))
@@ -247,17 +258,27 @@ impl<T> List<T> {
         let mut list = List { bits, name: name_text(cursor.string_bytes()?), ..List::default() };
         let n_items = cursor.count(4)?;
         for _ in 0..n_items {
-            let read = match objects.slot(cursor)? {
+            let passed = match objects.slot(cursor)? {
                 Slot::New { class, end: Some(end), .. } => {
+                    let object = cursor.data().get(cursor.position()..end).unwrap_or_default();
                     let read = item(cursor, class)?;
                     cursor.leave(end)?;
-                    read
+                    let passed = if read.is_some() {
+                        Passed::Nothing
+                    } else if plain::is_plain(class, object) {
+                        Passed::WithoutBaskets
+                    } else {
+                        Passed::Unknown
+                    };
+                    list.items.extend(read);
+                    passed
                 }
-                _ => None,
+                Slot::New { .. } => Passed::Unknown,
+                // What was before is known, or was passed over there.
+                Slot::Null | Slot::Seen(_) => Passed::WithoutBaskets,
             };
-            let option = cursor.string_bytes()?;
-            list.is_whole &= read.is_some() && option.is_empty();
-            list.items.extend(read);
+            let option = if cursor.string_bytes()?.is_empty() { Passed::Nothing } else { Passed::WithoutBaskets };
+            list.passed = list.passed.max(passed).max(option);
         }
         Ok(list)
     }

@@ -266,7 +266,7 @@ impl TreeRecord {
             let n_variables = frame.end.and_then(|end| Cursor::at(object_data, end).i32().ok());
             match n_variables.filter(|_| matches!(class, "TNtuple" | "TNtupleD")) {
                 Some(n_variables) => record.tail.variables = Some((outermost, n_variables)),
-                None => record.tail.leave_out(format!("what a {class} has beyond a TTree")),
+                None => record.tail.leave_out_unknown(format!("what a {class} has beyond a TTree")),
             }
         }
         let branches: Option<Vec<Branch>> = std::mem::take(&mut reading.branches).into_iter().collect();

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::streamer::{name_text, object_base};
 use crate::tree::leaf::read_leaf_pointer;
-use crate::tree::objects::{List, Slot, read_array_head, read_named};
+use crate::tree::objects::{List, Passed, Slot, read_array_head, read_named};
 use crate::tree::reading::Reading;
 
 /// Version of `TFriendElement` from which on it says whether it opens the file itself.
@@ -161,6 +161,21 @@ impl Tail {
 
     pub(super) fn leave_out(&mut self, what: String) {
         self.left_out.get_or_insert(what);
+    }
+
+    /// Leaves out what may name baskets.
+    pub(super) fn leave_out_unknown(&mut self, what: String) {
+        self.leave_out(what);
+        self.is_unknown = true;
+    }
+
+    /// Leaves out what was passed over in a list.
+    fn pass_over(&mut self, passed: Passed, what: &str) {
+        match passed {
+            Passed::Nothing => {}
+            Passed::WithoutBaskets => self.leave_out(what.to_owned()),
+            Passed::Unknown => self.leave_out_unknown(what.to_owned()),
+        }
     }
 }
 
@@ -326,11 +341,9 @@ impl TreeRecord {
         if self.read_to_index(cursor, reading).is_err() {
             // Nobody may take the tree for one without an index.
             self.index = Some(RecordedIndex::default());
-            self.tail.leave_out("what follows the branches, which could not be read".to_owned());
-            self.tail.is_unknown = true;
+            self.tail.leave_out_unknown("what follows the branches, which could not be read".to_owned());
         } else if self.read_after_index(cursor, reading).is_err() {
-            self.tail.leave_out("friends or what users added, which could not be read".to_owned());
-            self.tail.is_unknown = true;
+            self.tail.leave_out_unknown("friends or what users added, which could not be read".to_owned());
         }
     }
 
@@ -349,9 +362,7 @@ impl TreeRecord {
             cursor.leave(end)?;
         }
         let aliases = List::read(cursor, &mut reading.objects, read_alias)?;
-        if !aliases.is_whole {
-            self.tail.leave_out("some of its aliases".to_owned());
-        }
+        self.tail.pass_over(aliases.passed, "some of its aliases");
         self.tail.alias_list = (aliases.bits, aliases.name);
         for (bits, name, title) in aliases.items {
             self.tail.alias_bits.push(bits);
@@ -370,15 +381,11 @@ impl TreeRecord {
 
     fn read_after_index<'a>(&mut self, cursor: &mut Cursor<'a>, reading: &mut Reading<'a>) -> Result<()> {
         let friends = List::read(cursor, &mut reading.objects, Friend::read)?;
-        if !friends.is_whole {
-            self.tail.leave_out("some of its friends".to_owned());
-        }
+        self.tail.pass_over(friends.passed, "some of its friends");
         self.tail.friend_list = (friends.bits, friends.name);
         self.friends = friends.items;
         let user_info = List::read(cursor, &mut reading.objects, UserInfo::read)?;
-        if !user_info.is_whole {
-            self.tail.leave_out("objects in its fUserInfo".to_owned());
-        }
+        self.tail.pass_over(user_info.passed, "objects in its fUserInfo");
         if !user_info.items.is_empty() {
             self.tail.user_info = Some((user_info.bits, user_info.name));
             self.user_info = user_info.items;
@@ -387,8 +394,7 @@ impl TreeRecord {
             FoundReferences::Nothing => {}
             FoundReferences::Here(references) => self.references = Some(references),
             FoundReferences::InPart => {
-                self.tail.leave_out("objects in its fBranchRef".to_owned());
-                self.tail.is_unknown = true;
+                self.tail.leave_out_unknown("objects in its fBranchRef".to_owned());
             }
         }
         Ok(())
@@ -411,7 +417,7 @@ impl TreeRecord {
                     index.values = cursor.position()..end;
                 }
                 if !INDEX_VERSIONS.contains(&index.version) {
-                    self.tail.leave_out(format!("a {class} of version {}", index.version));
+                    self.tail.leave_out_unknown(format!("a {class} of version {}", index.version));
                 }
                 cursor.leave(end)?; // the columns have these values and entry numbers too
                 Ok(Some(index))
@@ -441,7 +447,7 @@ impl TreeRecord {
         };
         let (bits, name) = self.tail.alias_list.clone();
         let all_bits = self.tail.alias_bits.iter().copied().chain(std::iter::repeat(0));
-        let aliases = List { items: self.aliases.iter().zip(all_bits).collect(), bits, name, is_whole: true };
+        let aliases = List { items: self.aliases.iter().zip(all_bits).collect(), bits, name, passed: Passed::Nothing };
         aliases.write(output, |output, ((name, title), bits)| {
             let (pointer, _) = output.begin_object("TNamed")?;
             output.named_base(*bits, name.as_bytes(), title.as_bytes())?;
@@ -475,10 +481,10 @@ impl TreeRecord {
             }
         }
         let (bits, name) = self.tail.friend_list.clone();
-        let friends = List { items: self.friends.iter().collect(), bits, name, is_whole: true };
+        let friends = List { items: self.friends.iter().collect(), bits, name, passed: Passed::Nothing };
         friends.write(output, |output, friend| friend.write(output))?;
         let (bits, name) = self.tail.user_info.clone().unwrap_or((0, USER_INFO.to_owned()));
-        let user_info = List { items: self.user_info.iter().collect(), bits, name, is_whole: true };
+        let user_info = List { items: self.user_info.iter().collect(), bits, name, passed: Passed::Nothing };
         user_info.write(output, |output, info| info.write(output))?;
         Ok(())
     }
