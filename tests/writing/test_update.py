@@ -288,6 +288,22 @@ def test_trees_stay_whose_records_are_not_written_anew(tmp_path):
     Path("kept.root").unlink()
 
 
+def test_a_tree_stays_whose_branches_differ_in_their_entries(tmp_path):
+    root.run(update_with_root.make_late, tmp_path)
+    before = root.run(update_with_root.read_late, tmp_path, "late.root")
+    assert before == [*range(1000), *range(10)]
+    with pytest.raises(ar.SchemaMismatchError, match="10 entries in a tree of 1000"):
+        ar.merge("all.root", ["late.root"])
+    with ar.update("late.root") as new:
+        new["first"] = DATA
+        del new["before"]
+    assert ar.open("late.root").keys() == {"first", "t"}
+    assert root.run(update_with_root.read_late, tmp_path, "late.root") == before
+    # This is ROOT's: nothing looks at it later.
+    assert_sound(Path("late.root"), but={"branch-entries"})
+    Path("late.root").unlink()
+
+
 @pytest.mark.parametrize("kind", ["tree", "functions", "folder"])
 def test_a_tree_with_trees_among_what_users_added_is_not_copied_without_their_baskets(kind, tmp_path):
     root.run(update_with_root.make_info, tmp_path, kind)

@@ -126,6 +126,30 @@ def title(name: str) -> str:
     return str(file.GetTitle())
 
 
+def make_late() -> None:
+    """Write ``late.root``: a tree with a branch that was added late, and has fewer entries."""
+    file = ROOT.TFile("late.root", "RECREATE")
+    ROOT.TNamed("before", "x" * 70_000).Write()
+    tree = _filled("t", file)
+    late = array("i", [0])
+    branch = tree.Branch("late", late, "late/I")
+    for late[0] in range(10):
+        branch.Fill()
+    tree.Write()
+    file.Close()
+
+
+def read_late(name: str) -> list[Any]:
+    """Return what ROOT reads of it."""
+    file = ROOT.TFile.Open(name)
+    tree = file.Get("t")
+    found = [one.i for one in tree]
+    for entry in range(10):
+        tree.GetBranch("late").GetEntry(entry)
+        found.append(tree.GetLeaf("late").GetValue())
+    return found
+
+
 def make_info(kind: str) -> None:
     """Write ``info.root``: a tree to which users added another tree, or a histogram or folder that has one."""
     file = ROOT.TFile("info.root", "RECREATE")

@@ -106,7 +106,16 @@ impl Merging for Tree {
             Some(joined) if is_known => Arc::clone(joined.last_schema().1),
             Some(joined) => Arc::new(Mapping::between(&record, joined.record(), self.columns).map_err(mismatch)?),
         };
-        let copying = Copying::plan(&record, &object_data, &mapping).map_err(mismatch)?;
+        let copying = match Copying::plan(&record, &object_data, &mapping) {
+            Ok(copying) => copying,
+            // Its branches may differ in their entries.
+            Err(what) if self.stays && self.joined.is_none() => {
+                let kept = KeptTree::plan(&key.key, record, object_data);
+                self.kept = Some(kept.map_err(|_| mismatch(what))?);
+                return Ok(());
+            }
+            Err(what) => return Err(mismatch(what)),
+        };
         if let Some(joined) = &self.joined {
             joined.check(&record, &mapping, &copying).map_err(mismatch)?;
         }
