@@ -8,6 +8,8 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import arrowroot
@@ -39,10 +41,12 @@ def test_a_forked_child_is_told_that_a_scan_stays_with_its_parent():
     assert native.next_batch() is not None
 
 
-def test_more_threads_than_work_are_not_started():
-    scan = arrowroot.open(EVENTS)["events"]._native.scan(["number"], n_threads=2**40)
+def test_more_threads_than_work_are_not_started(tmp_path):
+    # Each of the four baskets is worth two threads by its size.
+    values = pa.array(np.random.default_rng(1).random(4 * 32_768))
+    arrowroot.write(f"{tmp_path}/large.root:t", {"x": values}, flush=32_768)
+    scan = arrowroot.open(tmp_path / "large.root")["t"]._native.scan(["x"], n_threads=2**40)
     scan.next_batch()
-    # The column has four baskets.
     assert scan.stats()["n_threads"] == 4
 
 

@@ -51,8 +51,12 @@ def compressing() -> set[str]:
 @pytest.mark.parametrize("has_context", [False, True])
 def test_as_many_threads_compress_as_decode(tmp_path, has_context, n_threads):
     path = tmp_path / "out.root"
-    # Each thread that decodes has a basket at least.
-    data = pa.table({"x": np.arange(300.0), "y": np.arange(300)})
+    # Each thread that decodes has a basket at least, and much to read.
+    n_bytes = 1_000_000 * (n_threads or len(os.sched_getaffinity(0)))
+    values = pa.FixedSizeListArray.from_arrays(
+        np.random.default_rng(1).random(300 * (n_bytes // 2400)), n_bytes // 2400
+    )
+    data = pa.table({"x": values, "y": np.arange(300)})
     ar.write(f"{path}:t", data, flush=1, n_threads=1)
     with ar.open(path) as opened:
         scan = opened["t"].scan(n_threads=n_threads)
