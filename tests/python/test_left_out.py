@@ -436,16 +436,21 @@ def test_damage_ends_a_file_and_its_friend_alike(tmp_path, layout, condition, in
         assert table["f.z"].to_pylist() == [10 * x for x in expected]
 
 
-@pytest.mark.parametrize("condition", [None, "x >= 0"])
-@pytest.mark.parametrize("chosen", [slice(3, 6), slice(3, None), [4, 7, 3]], ids=str)
-def test_beside_friends_the_first_file_that_is_read_says_what_may_be_missing(tmp_path, condition, chosen):
-    paths = [tmp_path / f"{number}.root" for number in range(3)]
+def second_with_nulls(folder):
+    """Write three files of three entries, of which only the second says that "v" may be missing."""
+    paths = [folder / f"{number}.root" for number in range(3)]
     for number, path in enumerate(paths):
         fields = [pa.field("x", pa.int64(), nullable=False), pa.field("v", pa.int64(), nullable=number == 1)]
         values = [5, None, 7] if number == 1 else [5, 6, 7]
         table = pa.table({"x": np.arange(3) + 3 * number, "v": values}, schema=pa.schema(fields))
-        with ar.create(path) as file:
-            file.tree("T", table.schema, layout="rntuple").append(table)
+        ar.write(f"{path}:T", table, layout="rntuple")
+    return paths
+
+
+@pytest.mark.parametrize("condition", [None, "x >= 0"])
+@pytest.mark.parametrize("chosen", [slice(3, 6), slice(3, None), [4, 7, 3]], ids=str)
+def test_beside_friends_the_first_file_that_is_read_says_what_may_be_missing(tmp_path, condition, chosen):
+    paths = second_with_nulls(tmp_path)
     ar.write(f"{tmp_path}/friend.root:W", {"x": np.arange(9), "z": np.arange(9) * 10})
     friends = {"f": ar.Friends(tmp_path / "friend.root", "W", "x")}
     scan = ar.scan(
@@ -463,12 +468,7 @@ def test_beside_friends_the_first_file_that_is_read_says_what_may_be_missing(tmp
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 @pytest.mark.parametrize("condition", [None, "x >= 0", "v > 0 or is_null(v)"])
 def test_what_is_missing_is_of_a_schema_that_says_so(tmp_path, condition, on_error):
-    paths = [tmp_path / f"{number}.root" for number in range(3)]
-    for number, path in enumerate(paths):
-        fields = [pa.field("x", pa.int64(), nullable=False), pa.field("v", pa.int64(), nullable=number == 1)]
-        values = [5, None, 7] if number == 1 else [5, 6, 7]
-        table = pa.table({"x": np.arange(3) + 3 * number, "v": values}, schema=pa.schema(fields))
-        ar.write(f"{path}:T", table, layout="rntuple")
+    paths = second_with_nulls(tmp_path)
     for chosen in (slice(3, 6), slice(4, None), [7, 4]):
         found = ar.scan(paths, "T", entries=chosen, filter=condition, on_error=on_error).to_arrow()
         assert found["v"].to_pylist() == [

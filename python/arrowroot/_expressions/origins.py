@@ -56,7 +56,7 @@ class Asked(NamedTuple):
 
     @property
     def verb(self) -> str:
-        """What it asks of an origin, for messages."""
+        """The words of messages between an origin and the text."""
         words = {"startswith": "begins with", "endswith": "ends with", "contains": "contains"}
         return words.get(self.by, "is called")
 

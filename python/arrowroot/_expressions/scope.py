@@ -436,7 +436,7 @@ class Scope:
                         found.text, scope, f"alias {name}", of_draw=True, n_around=n_around
                     )
                 except ArrowrootError:
-                    # What is too deep inside of this may be bound alone.
+                    # An alias that is too deep inside of others may be bound alone.
                     del self._bound_aliases[name]
                     raise
         return self._bound_aliases[name]
@@ -474,7 +474,7 @@ class Scope:
         """Return the Arrow type of what an expression computes. Raises: FilterError."""
         if (path := expression.only_column) is not None:
             return self.schema_of([path]).field(path).type
-        # What is computed has its columns; of a long row of definitions, those alone that are new are looked at.
+        # Definitions that were computed have their columns: in a long row only new ones are looked at.
         rows = self._no_rows
         schema = self.schema_of(columns_of([expression], rows.is_known))
         rows.fields.update({field.name: field for field in schema})

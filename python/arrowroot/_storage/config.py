@@ -207,7 +207,7 @@ def resolve(urls: Sequence[str], arguments: Mapping[str, Any]) -> tuple[list[str
 
 
 class Surroundings:
-    """What is set around files, as it was when the first of them was resolved: of many it is looked up once."""
+    """The options around files, looked up once for all of them: when the first one is resolved."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         """Take the arguments of the call."""

@@ -57,7 +57,7 @@ pub struct Scan {
     scratch: PooledScratch,
     next: usize,
     n_threads: usize,
-    /// Those that begin at once.
+    /// Threads that begin at once, the caller's among them.
     n_at_once: usize,
     /// How long the caller's thread has worked since others began; `None`: no more will.
     worked: Option<Duration>,

@@ -67,7 +67,7 @@ pub(crate) trait Running: Send + Sync {
     ) -> Result<Worked>;
 }
 
-/// What the work of the caller's thread led to.
+/// The outcome of the work of the caller's thread.
 pub(crate) enum Worked {
     Batch(RecordBatch),
     /// It is to have help.
@@ -253,12 +253,12 @@ impl<P: Pass> Run<P> {
         }
     }
 
-    /// Whether there is room for another batch.
+    /// True if there is room for another batch.
     fn may_begin(&self, state: &ScanState<P>) -> bool {
         state.n_begun - state.n_delivered < self.common.max_batches
     }
 
-    /// Whether more threads than one find something to do.
+    /// True if more threads than one find something to do.
     fn has_work_for_others(&self, state: &ScanState<P>) -> bool {
         let may_begin = self.may_begin(state);
         let has_windows = state.placer.as_ref().is_none_or(|placer| {

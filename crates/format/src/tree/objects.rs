@@ -192,7 +192,7 @@ pub(super) fn begin_array(output: &mut Output, bits: u32, n_objects: usize) -> R
     Ok(frame)
 }
 
-/// What was passed over in a list.
+/// The items of a list that were passed over, as far as baskets go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Passed {
     Nothing,
@@ -210,7 +210,7 @@ pub(super) struct List<T> {
     pub(super) bits: u32,
     /// `fName`.
     pub(super) name: String,
-    /// What is no such item.
+    /// The others.
     pub(super) passed: Passed,
 }
 

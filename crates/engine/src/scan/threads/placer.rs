@@ -23,7 +23,7 @@ pub(super) struct Placer<P: Pass> {
     scratch: PooledScratch,
 }
 
-/// What placing a window led to.
+/// The outcome of placing a window.
 pub(super) enum Placed<F> {
     /// More of the batch is to come.
     Window,
@@ -52,7 +52,7 @@ impl<P: Pass> Placer<P> {
         (self.window < batch.windows.len()).then_some(self.n_windows)
     }
 
-    /// Whether the next step begins a batch.
+    /// True if the next step begins a batch.
     pub(super) fn begins_batch(&self) -> bool {
         self.building.is_none()
     }
