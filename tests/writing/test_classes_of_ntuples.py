@@ -11,6 +11,8 @@ import pytest
 import uproot
 
 import arrowroot as ar
+from arrowroot._layout.types import recorded_in, without_types
+from arrowroot._writing.kept_types import with_types
 from tests.judge import root
 
 from . import classes_of_ntuples_with_root
@@ -167,6 +169,12 @@ def test_members_of_alternatives_have_the_types_that_are_asked_for_and_keep_them
         with ar.open(tmp_path / f"{name}.root") as file:
             asked = file["t"].asked_types()
             assert {path: re.sub("[@#][0-9a-f]+", "", asked[path]) for path in types} == types
-            assert file["t"].to_arrow().to_pydict() == data.to_pydict()
+            found = file["t"].to_arrow()
+            kept = with_types(found.schema, file["t"])
+        assert found.to_pydict() == data.to_pydict()
+        # In the metadata of the fields, from which they can be taken away.
+        paths = {f"{one.name}.{path}" for one in kept for path, _ in recorded_in(one, "")}
+        assert {path for path in paths if path.endswith("s")} == {"one.1.s", "several.1.s"}
+        assert without_types(kept).equals(found.schema, check_metadata=True)
     with pytest.raises(ar.InvalidRequestError, match='it has no part "s" whose type may be said'):
         ar.write(f"{tmp_path}/c.root:t", data, layout="rntuple", types={**types, "one.s": types["one.1.s"]})
