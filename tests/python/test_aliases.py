@@ -41,7 +41,7 @@ def test_aliases_in_a_long_row_are_refused_however_long_it_is(tmp_path, text):
     deepest = 50 if "+" in text else 100
     assert tree.to_arrow([f"a{deepest}"]).to_pylist() == [{f"a{deepest}": 51.0 if "+" in text else 1.0}]
     # One scan keeps what it knows of its names, but not that one is too deep inside of others.
-    scan = tree.scan(["x"])
+    scan = tree.scan(["x"], define={"d": "a1"})
     with pytest.raises(ar.FilterError, match="more than 100 operations inside each other"):
         scan.hist({"h": ar.Hist((1, 0, 100), x=f"a{deepest + 20}")})
     assert scan.hist({"h": ar.Hist((1, 0, 100), x=f"a{deepest - 2}")})["h"].sum() == 1
