@@ -14,7 +14,7 @@ use crate::appender::Appender;
 use crate::contexts::behind::Behind;
 use crate::contexts::stalls::Stalls;
 use crate::error::{Error, Result};
-use crate::queue::{Queue, QueueSettings};
+use crate::queue::{Queue, QueueSettings, n_cores};
 
 mod classes;
 mod clock;
@@ -49,7 +49,7 @@ pub struct FileSettings {
     pub compression: CompressionSetting,
     /// True if dates and identifiers are fixed, so that the same data make the same file on any day.
     pub is_reproducible: bool,
-    /// How many threads compress, that of the caller among them; 0 for as many as there are cores.
+    /// How many threads compress, that of the caller among them; 0 for as many as there are cores, and never more.
     pub n_threads: usize,
     /// Most bytes of tables that wait to be compressed or written.
     pub buffer_bytes: usize,
@@ -100,8 +100,9 @@ impl FileWriter {
         let classes = Classes::default();
         let state =
             FileState { appender: Some(appender), complete: None, directories, classes, saved: Saved::default() };
-        let queue =
-            Queue::new(QueueSettings { n_threads: settings.n_threads, buffer_bytes: settings.buffer_bytes as u64 });
+        // Compressing takes a processor all the time, and threads that share one take each other's caches.
+        let n_threads = settings.n_threads.min(n_cores());
+        let queue = Queue::new(QueueSettings { n_threads, buffer_bytes: settings.buffer_bytes as u64 });
         let (compressor, state) = (Mutex::default(), Mutex::new(state));
         let (stalls, behind) = (Arc::default(), Behind::default());
         Ok(Arc::new(FileWriter { sink, settings, datime, compressor, stalls, behind, queue, state }))

@@ -551,7 +551,7 @@ impl Shared {
 }
 
 /// Cores that the process may use, at least 1.
-fn n_cores() -> usize {
+pub(crate) fn n_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 

@@ -76,8 +76,9 @@ fn padding(place: *const u8, offset: u64) -> usize {
 pub(crate) enum FetchedBy {
     /// Threads that do nothing else: a network is waited for.
     Own,
-    /// The decoding ones: a local read takes a processor.
-    Decoding,
+    /// The decoding ones: a local read takes a processor. As long as none waits, so many windows are fetched before they are
+    /// asked for.
+    Decoding { n_near: usize },
 }
 
 /// Fetches windows in the order of the plan and not too far ahead.
@@ -112,10 +113,10 @@ impl Fetcher {
 
     /// How many threads of their own should run [`Fetcher::run`].
     pub(crate) fn n_threads(&self) -> usize {
-        if self.by == FetchedBy::Decoding {
-            return 0;
+        match self.by {
+            FetchedBy::Decoding { .. } => 0,
+            FetchedBy::Own => self.n_ahead.clamp(1, MAX_FETCHERS).min(self.windows.len()),
         }
-        self.n_ahead.clamp(1, MAX_FETCHERS).min(self.windows.len())
     }
 
     fn lock(&self) -> MutexGuard<'_, Fetching> {
@@ -145,12 +146,13 @@ impl Fetcher {
     }
 
     /// Begins a window that a decoding thread may fetch now, if there is one.
-    pub(crate) fn try_begin(&self) -> Option<usize> {
-        (self.by == FetchedBy::Decoding).then(|| self.begin(&mut self.lock())).flatten()
+    pub(crate) fn try_begin(&self, reads_wait: bool) -> Option<usize> {
+        let FetchedBy::Decoding { n_near } = self.by else { return None };
+        self.begin(&mut self.lock(), if reads_wait { self.n_ahead } else { n_near })
     }
 
-    fn begin(&self, state: &mut Fetching) -> Option<usize> {
-        let is_due = state.next < self.windows.len() && state.next < state.n_wanted.saturating_add(self.n_ahead);
+    fn begin(&self, state: &mut Fetching, n_ahead: usize) -> Option<usize> {
+        let is_due = state.next < self.windows.len() && state.next < state.n_wanted.saturating_add(n_ahead);
         if !is_due || state.is_stopped {
             return None;
         }
@@ -166,7 +168,7 @@ impl Fetcher {
             if state.is_stopped || state.next >= self.windows.len() {
                 return None;
             }
-            if let Some(number) = self.begin(&mut state) {
+            if let Some(number) = self.begin(&mut state, self.n_ahead) {
                 return Some(number);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);

@@ -15,7 +15,7 @@ mod threads;
 mod view;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -74,15 +74,24 @@ fn n_windows(plan: &Plan, n_threads: usize, request: &Request) -> usize {
     (n_threads / 2).min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1)
 }
 
+/// Cores that the process may use, at least 1. To ask takes some files of the system.
+fn n_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 impl Scan {
     /// A scan of a kind of table. Nothing is read before the first batch is asked for.
     pub(crate) fn new<P: Pass>(pass: P, plan: Plan, reading: ScanSource, request: &Request) -> Scan {
         let n_threads = match request.n_threads {
-            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            0 => n_cores(),
             n_threads => n_threads.min(MAX_THREADS),
         };
         // A piece is the smallest unit of work.
         let n_threads = n_threads.min(usize::try_from(plan.n_pieces()).unwrap_or(usize::MAX)).max(1);
+        let max_working = match request.n_threads {
+            0 | 1 => n_threads,
+            _ => n_threads.min(n_cores()),
+        };
         let by_size = usize::try_from(plan.read_bytes() / BYTES_OF_A_THREAD).unwrap_or(usize::MAX);
         let is_remote = reading.source.access_profile().is_remote;
         let n_ahead = plan.style.n_ahead;
@@ -92,9 +101,13 @@ impl Scan {
         } else {
             // Whoever asks for the order of entries wants the requests in it.
             let is_side_by_side = n_threads > 1 && request.order != Order::Entry;
-            is_side_by_side.then(|| Fetcher::new(&plan, FetchedBy::Decoding, n_windows(&plan, n_threads, request)))
+            let by = FetchedBy::Decoding { n_near: n_windows(&plan, max_working, request) };
+            is_side_by_side.then(|| Fetcher::new(&plan, by, n_windows(&plan, n_threads, request)))
         };
-        let max_windows = if n_threads == 1 { 1 } else { n_windows(&plan, n_threads, request).max(2) };
+        let max_windows = [max_working, n_threads].map(|n_threads| match n_threads {
+            1 => 1,
+            n_threads => n_windows(&plan, n_threads, request).max(2),
+        });
         let view = ScanView {
             plan,
             counters: Counters::default(),
@@ -109,7 +122,7 @@ impl Scan {
         // The consumer holds one batch, and batches differ in size.
         let max_batches = request.batch_bytes.map_or(1, |batch_bytes| {
             let fitting = request.moving_budget_bytes() / (batch_bytes.max(1) * 3 / 2).max(1);
-            usize::try_from(fitting.saturating_sub(1)).unwrap_or(usize::MAX).clamp(1, 2 * n_threads)
+            usize::try_from(fitting.saturating_sub(1)).unwrap_or(usize::MAX).clamp(1, 2 * max_working)
         });
         let common = Common {
             view,
@@ -117,7 +130,10 @@ impl Scan {
             fetcher,
             max_windows,
             max_batches,
-            n_decoding: AtomicUsize::new(1),
+            n_begun: AtomicUsize::new(1),
+            max_working,
+            peak_working: AtomicUsize::new(1),
+            reads_wait: AtomicBool::new(false),
         };
         Scan {
             shared: Arc::new(Run::new(common, pass)),
@@ -125,7 +141,7 @@ impl Scan {
             scratch: PooledScratch::default(),
             next: 0,
             n_threads,
-            n_at_once: n_threads.min(by_size),
+            n_at_once: max_working.min(by_size),
             worked: (n_threads > 1).then_some(Duration::ZERO),
             is_told: false,
             n_fetching: 0,
@@ -217,7 +233,7 @@ impl Scan {
             let shared = Arc::clone(&self.shared);
             let name = format!("arrowroot-{}", self.helpers.len() + 1);
             self.helpers.push(start_thread(name, move || shared.help())?);
-            self.shared.common().n_decoding.store(self.helpers.len() + 1, Ordering::Relaxed);
+            self.shared.common().n_begun.store(self.helpers.len() + 1, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -227,7 +243,9 @@ impl Scan {
     fn get_help(&mut self) {
         let n_whiles = self.worked.map_or(0, |worked| worked.as_nanos() / ALONE.as_nanos());
         let n_times = 1 << n_whiles.min(MAX_THREADS.ilog2().into());
-        let n_now = self.n_threads.min(n_times * (self.helpers.len() + 1));
+        let common = self.shared.common();
+        let n_wanted = if common.reads_wait() { self.n_threads } else { common.max_working };
+        let n_now = n_wanted.min(n_times * (self.helpers.len() + 1));
         // The work goes on with those that there are.
         let has_begun = self.begin_helping(n_now).is_ok();
         self.worked = (has_begun && n_now < self.n_threads).then_some(Duration::ZERO);
@@ -321,7 +339,7 @@ impl ScanHandle {
             } else {
                 0
             },
-            n_threads: self.shared.common().n_decoding.load(Ordering::Relaxed) as u64,
+            n_threads: self.shared.common().peak_working.load(Ordering::Relaxed) as u64,
             peak_buffer_bytes: view.held.peak_bytes(),
             ..counted
         }

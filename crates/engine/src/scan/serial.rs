@@ -15,6 +15,9 @@ pub(crate) struct Guarded<T> {
     changed: Condvar,
     /// Threads that wait for a change. It is changed with the lock alone: to wake nobody is a call of the system, too.
     n_waiting: AtomicUsize,
+    called: Condvar,
+    /// Threads that rest until they are called, which no change wakes; as above.
+    n_resting: AtomicUsize,
 }
 
 /// The state, while a thread has it.
@@ -38,7 +41,27 @@ impl Drop for HeldTime<'_> {
 
 impl<T> Guarded<T> {
     pub(crate) fn new(state: T) -> Self {
-        Guarded { state: Mutex::new(state), changed: Condvar::new(), n_waiting: AtomicUsize::new(0) }
+        Guarded {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            n_waiting: AtomicUsize::new(0),
+            called: Condvar::new(),
+            n_resting: AtomicUsize::new(0),
+        }
+    }
+
+    /// Wakes one thread that rests, if any does. For one that does not have the state.
+    pub(crate) fn call_one(&self) {
+        if self.n_resting.load(Relaxed) > 0 {
+            self.called.notify_one();
+        }
+    }
+
+    /// Wakes all threads that rest.
+    pub(crate) fn call_all(&self) {
+        if self.n_resting.load(Relaxed) > 0 {
+            self.called.notify_all();
+        }
     }
 
     /// The time that it is held is added to `held_ns`.
@@ -51,11 +74,22 @@ impl<T> Guarded<T> {
 impl<T> Guard<'_, T> {
     /// Lets go of the state and waits until somebody tells of a change, but not longer than `patience`.
     pub(crate) fn wait(self, patience: Duration) {
-        let Guard { state, held, of } = self;
+        let of = self.of;
+        self.sleep(&of.changed, &of.n_waiting, patience);
+    }
+
+    /// Lets go of the state and rests until somebody calls, but not longer than `patience`.
+    pub(crate) fn rest(self, patience: Duration) {
+        let of = self.of;
+        self.sleep(&of.called, &of.n_resting, patience);
+    }
+
+    fn sleep(self, condition: &Condvar, n_asleep: &AtomicUsize, patience: Duration) {
+        let Guard { state, held, .. } = self;
         drop(held);
-        of.n_waiting.fetch_add(1, Relaxed);
-        let state = of.changed.wait_timeout(state, patience);
-        of.n_waiting.fetch_sub(1, Relaxed);
+        n_asleep.fetch_add(1, Relaxed);
+        let state = condition.wait_timeout(state, patience);
+        n_asleep.fetch_sub(1, Relaxed);
         drop(state);
     }
 

@@ -1,9 +1,10 @@
 //! What the threads of a scan share, and what each of them does next: fetch a window, place it, decode, make a batch.
 
 mod placer;
+mod steps;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,9 +18,16 @@ use super::stats::add_ns;
 use super::view::ScanView;
 use crate::clock::thread_cpu_time;
 use placer::{Placed, Placer};
+use steps::Step;
 
 /// How long to wait before looking whether the caller wants to stop.
 const PATIENCE: Duration = Duration::from_millis(20);
+
+/// How long a thread rests that finds the processors taken, unless it is called before.
+const REST: Duration = Duration::from_millis(100);
+
+/// A read that takes so long, and the processor for less than half of it, has waited for a disk.
+const WAITED: Duration = Duration::from_millis(1);
 
 /// The caller's thread works so long before others help it, where there is little to read, and between more and more of them:
 /// to start one and to wait for its end costs a good part of that. A small file is read by then.
@@ -32,12 +40,19 @@ pub(crate) struct Common {
     pub(crate) moving_budget_bytes: u64,
     /// `None`: the thread that places windows reads them.
     pub(crate) fetcher: Option<Fetcher>,
-    /// Windows that may be in use at a time.
-    pub(crate) max_windows: usize,
+    /// Windows that may be in use at a time, and how many if reads wait.
+    pub(crate) max_windows: [usize; 2],
     /// Batches that may be begun and not delivered.
     pub(crate) max_batches: usize,
-    /// The threads that have begun to decode, the caller's among them.
-    pub(crate) n_decoding: AtomicUsize,
+    /// Threads that have begun, the caller's among them.
+    pub(crate) n_begun: AtomicUsize,
+    /// Threads that may work at a time: more than there are processors take each other's caches. More begin where reads wait,
+    /// and those that read are not counted there.
+    pub(crate) max_working: usize,
+    /// The most that have.
+    pub(crate) peak_working: AtomicUsize,
+    /// Whether the last read of a decoding thread waited.
+    pub(crate) reads_wait: AtomicBool,
 }
 
 /// A scan as the threads run it, whatever kind of table it is of.
@@ -76,6 +91,21 @@ pub(crate) enum Worked {
     End,
 }
 
+impl Common {
+    pub(crate) fn reads_wait(&self) -> bool {
+        self.reads_wait.load(Ordering::Relaxed)
+    }
+
+    fn max_windows(&self) -> usize {
+        self.max_windows[usize::from(self.reads_wait())]
+    }
+
+    /// Whether one more thread would do more than to share a processor.
+    fn may_begin_thread(&self) -> bool {
+        self.n_begun.load(Ordering::Relaxed) < self.max_working || self.reads_wait()
+    }
+}
+
 /// What the threads of a scan have in common.
 pub(crate) struct Run<P: Pass> {
     common: Common,
@@ -96,6 +126,8 @@ struct ScanState<P: Pass> {
     n_begun: usize,
     n_made: usize,
     n_delivered: usize,
+    /// Threads that place, decode or make columns now.
+    n_working: usize,
     is_all_placed: bool,
     is_stopped: bool,
     /// The first batch that cannot be made, and why: all before it are delivered.
@@ -139,16 +171,6 @@ impl<P: Pass> Drop for PanicGuard<'_, P> {
     }
 }
 
-/// What a thread can do next.
-enum Step<P: Pass> {
-    Decode(Task<P::Work>),
-    Column(Arc<Making<P>>, usize),
-    Fetch(usize),
-    Place(Box<Placer<P>>),
-    Wait,
-    Stop,
-}
-
 impl<P: Pass> Run<P> {
     pub(crate) fn new(common: Common, pass: P) -> Self {
         let state = ScanState {
@@ -160,6 +182,7 @@ impl<P: Pass> Run<P> {
             n_begun: 0,
             n_made: 0,
             n_delivered: 0,
+            n_working: 0,
             is_all_placed: false,
             is_stopped: false,
             failed: None,
@@ -218,64 +241,6 @@ impl<P: Pass> Run<P> {
         ready.batch
     }
 
-    fn next_step(&self, state: &mut ScanState<P>) -> Step<P> {
-        if state.is_stopped {
-            return Step::Stop;
-        }
-        // Windows first: the next one is to be there when this one is done.
-        let n_held = self.common.fetcher.as_ref().map_or(0, Fetcher::n_held);
-        let n_open = self.common.view.held.windows.load(Ordering::Relaxed).saturating_sub(n_held);
-        let has_room = n_open < self.common.max_windows;
-        let may_begin = self.may_begin(state);
-        let is_due = has_room || state.tasks.is_empty();
-        if is_due
-            && !state.is_all_placed
-            && state.failed.is_none()
-            && state.placer.as_ref().is_some_and(|placer| may_begin || !placer.begins_batch())
-            && (self.common.max_windows > 1 || state.tasks.is_empty())
-            && state.placer.as_ref().is_some_and(|placer| self.is_fetched(placer))
-            && let Some(placer) = state.placer.take()
-        {
-            if placer.begins_batch() {
-                state.n_begun += 1;
-            }
-            return Step::Place(placer);
-        }
-        if let Some(number) = self.common.fetcher.as_ref().and_then(Fetcher::try_begin) {
-            return Step::Fetch(number);
-        }
-        if let Some((making, column)) = state.columns.pop_front() {
-            return Step::Column(making, column);
-        }
-        match state.tasks.pop_front() {
-            Some(task) => Step::Decode(task),
-            None => Step::Wait,
-        }
-    }
-
-    /// True if there is room for another batch.
-    fn may_begin(&self, state: &ScanState<P>) -> bool {
-        state.n_begun - state.n_delivered < self.common.max_batches
-    }
-
-    /// True if more threads than one find something to do.
-    fn has_work_for_others(&self, state: &ScanState<P>) -> bool {
-        let may_begin = self.may_begin(state);
-        let has_windows = state.placer.as_ref().is_none_or(|placer| {
-            placer.next_window(&self.common.view).is_some() && (may_begin || !placer.begins_batch())
-        });
-        let is_going_on = !state.is_stopped && state.failed.is_none();
-        is_going_on && (has_windows || state.tasks.len() + state.columns.len() > 1)
-    }
-
-    /// Whether the next window can be placed without waiting for it.
-    fn is_fetched(&self, placer: &Placer<P>) -> bool {
-        match (&self.common.fetcher, placer.next_window(&self.common.view)) {
-            (Some(fetcher), Some(number)) => fetcher.want(number),
-            _ => true,
-        }
-    }
-
     /// `is_stopped` is asked where a step may take long.
     fn take_step(&self, step: Step<P>, scratch: &mut PooledScratch, is_stopped: &mut dyn FnMut() -> bool) {
         match step {
@@ -283,7 +248,7 @@ impl<P: Pass> Run<P> {
             Step::Column(making, column) => self.make(&making, column),
             Step::Fetch(number) => self.fetch_one(number, is_stopped),
             Step::Place(placer) => self.place(placer, is_stopped),
-            Step::Wait | Step::Stop => {}
+            Step::Rest | Step::Wait | Step::Stop => {}
         }
     }
 
@@ -406,18 +371,28 @@ impl<P: Pass> Run<P> {
             Ok((batch, values_bytes)) => {
                 let mut state = self.lock();
                 state.n_made += 1;
+                let is_last = state.n_made == view.plan.batches.len();
                 state.ready.insert(number, Ready { batch, values_bytes, held_bytes });
                 state.tell();
+                if is_last {
+                    self.state.call_all();
+                }
             }
             Err(error) => self.fail(number, error),
         }
     }
 
     fn fetch_one(&self, number: usize, is_stopped: &mut dyn FnMut() -> bool) {
-        if let Some(fetcher) = &self.common.fetcher {
-            fetcher.fetch(number, &self.common.view, is_stopped);
-            self.tell();
+        let Some(fetcher) = &self.common.fetcher else { return };
+        if self.common.reads_wait() {
+            // Its processor is free meanwhile.
+            self.state.call_one();
         }
+        let (start, cpu_start) = (Instant::now(), thread_cpu_time());
+        fetcher.fetch(number, &self.common.view, is_stopped);
+        let (wall, cpu) = (start.elapsed(), thread_cpu_time().saturating_sub(cpu_start));
+        self.common.reads_wait.store(wall > WAITED && wall > 2 * cpu, Ordering::Relaxed);
+        self.tell();
     }
 
     /// Wakes all threads: who waits has looked and let go of the lock, so this cannot come in between.
@@ -447,6 +422,7 @@ impl<P: Pass> Running for Run<P> {
         state.tasks.clear();
         state.columns.clear();
         state.tell();
+        self.state.call_all();
         if let Some(fetcher) = &self.common.fetcher {
             fetcher.stop();
         }
@@ -463,19 +439,27 @@ impl<P: Pass> Running for Run<P> {
         let _guard = PanicGuard(self);
         let mut scratch = PooledScratch::default();
         let cpu_start = thread_cpu_time();
+        let mut has_worked = false;
         loop {
             let step = {
                 let mut state = self.lock();
-                let step = self.next_step(&mut state);
-                if matches!(step, Step::Wait) {
+                state.n_working -= usize::from(std::mem::take(&mut has_worked));
+                let (step, is_work) = self.next_step(&mut state);
+                if matches!(step, Step::Rest | Step::Wait) {
                     if state.is_all_placed && state.n_made == self.common.view.plan.batches.len() {
                         break;
+                    }
+                    if matches!(step, Step::Rest) {
+                        // No lack of windows or room: it is not counted as waiting.
+                        state.rest(REST);
+                        continue;
                     }
                     let start = Instant::now();
                     state.wait(PATIENCE);
                     add_ns(&self.common.view.counters.wait_ns, start.elapsed());
                     continue;
                 }
+                has_worked = is_work;
                 step
             };
             match step {
@@ -502,10 +486,12 @@ impl<P: Pass> Running for Run<P> {
                 }
             }
         };
+        let mut has_worked = false;
         loop {
             ask();
             let step = {
                 let mut state = self.lock();
+                state.n_working -= usize::from(std::mem::take(&mut has_worked));
                 if let Some((_, error)) = state.failed.take_if(|(batch, _)| *batch <= number) {
                     drop(state);
                     self.stop();
@@ -519,16 +505,21 @@ impl<P: Pass> Running for Run<P> {
                 if number >= self.common.view.plan.batches.len() {
                     return Ok(Worked::End);
                 }
-                if worked.is_some_and(|worked| worked >= ALONE) && self.has_work_for_others(&state) {
+                if worked.is_some_and(|worked| worked >= ALONE)
+                    && self.common.may_begin_thread()
+                    && self.has_work_for_others(&state)
+                {
                     return Ok(Worked::NeedsHelp);
                 }
-                let step = self.next_step(&mut state);
-                if matches!(step, Step::Wait) {
+                let (step, is_work) = self.next_step(&mut state);
+                if matches!(step, Step::Rest | Step::Wait) {
+                    // Its batch wakes it.
                     let start = Instant::now();
                     state.wait(PATIENCE);
                     add_ns(&self.common.view.counters.wait_ns, start.elapsed());
                     continue;
                 }
+                has_worked = is_work;
                 step
             };
             let begin = worked.is_some().then(Instant::now);
