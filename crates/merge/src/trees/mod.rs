@@ -12,6 +12,7 @@ mod picked;
 mod place;
 mod rebasket;
 mod schema;
+mod types;
 
 use std::sync::Arc;
 
