@@ -3,11 +3,11 @@
     python -m bench.scale.table            # print it: five minutes
     python -m bench.scale.table --write    # put it into docs/measured.md, too
 
-Best of the repeats by wall time; files in memory. Serial: what one thread does at a time, in percent of the CPU time of
-all; parts above 0.3 % are named. Reading: as of `bench.scale.reading`. Append: all that is not compression, with what
-the store does named apart. Contexts (fills of 1,000 entries from Python, as of `bench.scale.producers`): the time of a
-fill that is not in the engine, with one thread. On a machine of fewer than 16 cores the column of 16 is a prediction by
-Amdahl's law from that share, and an upper bound: it knows no memory that all cores share.
+Best of the repeats by wall time, in turns; files in memory. Serial: what one thread does at a time, in percent of the
+CPU time of all; parts above 0.3 % are named. Reading: as of `bench.scale.reading`. Append: all that is not compression,
+with what the store does named apart. Contexts (fills of 1,000 entries from Python, as of `bench.scale.producers`): the
+time of a fill that is not in the engine, with one thread. On a machine of fewer than 16 cores the column of 16 is a
+prediction by Amdahl's law from that share, and an upper bound: it knows no memory that all cores share.
 """
 
 from __future__ import annotations
@@ -154,14 +154,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--entries", type=float, default=1e6, help="of the table that is read (default 1e6)")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--write", action="store_true", help=f"write it into {PAGE.relative_to(REPOSITORY)}")
     given = parser.parse_args(arguments)
     n_cores = len(os.sched_getaffinity(0))
     rows = []
     with tempfile.TemporaryDirectory(dir=IN_MEMORY) as directory:
         for case in cases(directory, int(given.entries)):
-            runs = {n: best(partial(case.run, n), given.repeat) for n in (1, 2, N_CORES)}
+            runs = best(case.run, (1, 2, N_CORES), given.repeat)
             rows.append(row_of(case, runs, n_cores))
             print(" | ".join(rows[-1]), flush=True)
     told = table_of(rows, n_cores)
