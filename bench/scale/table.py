@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--entries", type=float, default=1e6, help="of the table that is read (default 1e6)")
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=11)
     parser.add_argument("--write", action="store_true", help=f"write it into {PAGE.relative_to(REPOSITORY)}")
     given = parser.parse_args(arguments)
     n_cores = len(os.sched_getaffinity(0))
