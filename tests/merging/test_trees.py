@@ -186,37 +186,6 @@ def test_arrow_types_are_those_of_the_first_input(tmp_path):
     assert ar.open(tmp_path / "out.root")["t"].to_arrow().to_pydict() == {"x": [0, 1, 1, 2]}
 
 
-def test_columns_of_later_inputs_alone_keep_their_arrow_types(tmp_path):
-    at, day = pa.array([1, 2], pa.time32("s")), pa.array([3, 4], pa.date32())
-    inputs = [
-        {"x": np.arange(2)},
-        pa.table({"x": np.arange(2), "at": at}),
-        pa.table({"x": np.arange(2), "at": at, "day": day}),
-        pa.table({"day": day, "x": np.arange(2)}),
-    ]
-    paths = [tmp_path / f"{number}.root" for number in range(len(inputs))]
-    for path, data in zip(paths, inputs, strict=True):
-        ar.write(f"{path}:t", data)
-    (tree,) = ar.merge(tmp_path / "out.root", paths, columns="union").objects
-    assert not any("Arrow types" in note for note in tree.notes)
-    joined = ar.open(tmp_path / "out.root")["t"].to_arrow()
-    types = {"x": pa.int64(), "at": pa.time32("s"), "day": pa.date32()}
-    assert list(zip(joined.column_names, joined.schema.types, strict=True)) == list(types.items())
-    assert joined["x"].to_pylist() == [0, 1] * 4
-    assert joined["at"].cast(pa.int32()).to_pylist() == [0, 0, 1, 2, 1, 2, 0, 0]
-    assert joined["day"].cast(pa.int32()).to_pylist() == [0, 0, 0, 0, 3, 4, 3, 4]
-    # With the first one all columns are recorded.
-    (tree,) = ar.merge(tmp_path / "typed.root", paths[1:], columns="union").objects
-    assert not any("Arrow types" in note for note in tree.notes)
-    typed = ar.open(tmp_path / "typed.root")["t"].to_arrow()
-    assert typed.equals(joined.slice(2))
-    # A column of two types has that of the first.
-    ar.write(f"{tmp_path}/other.root:t", {"x": np.arange(2), "at": pa.array([1, 2], pa.date32())})
-    (tree,) = ar.merge(tmp_path / "both.root", [paths[1], tmp_path / "other.root"], columns="union").objects
-    assert "the inputs record different Arrow types: those of the first are kept" in tree.notes
-    assert ar.open(tmp_path / "both.root")["t"].to_arrow()["at"].type == pa.time32("s")
-
-
 @pytest.mark.filterwarnings("ignore::arrowroot.FewReadersWarning")
 def test_lists_of_records_and_texts_are_copied(tmp_path):
     record = pa.struct([("x", pa.float32()), ("s", pa.list_(pa.int32()))])

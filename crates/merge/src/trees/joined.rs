@@ -265,7 +265,7 @@ impl Joined {
         let Staged { record, object_data, mapping, .. } = staged;
         self.join_branches(&record, &mapping);
         self.clusters.join(&record);
-        self.notes.join(&record, &object_data, &mapping, self.n_entries, None);
+        self.notes.join(&record, &object_data, self.n_entries, None);
         self.n_entries += record.n_entries;
         self.n_inputs += 1;
         let mapping = match mapping.added.is_empty() {
@@ -285,7 +285,7 @@ impl Joined {
         taken: &[Range<u64>],
     ) {
         self.join_branches(record, mapping);
-        self.notes.join(record, object_data, mapping, self.n_entries, Some(taken));
+        self.notes.join(record, object_data, self.n_entries, Some(taken));
         let n_taken = taken.iter().map(|range| range.end - range.start).sum::<u64>();
         self.n_entries += n_taken;
         self.n_inputs += 1;

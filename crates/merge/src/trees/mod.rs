@@ -12,7 +12,6 @@ mod picked;
 mod place;
 mod rebasket;
 mod schema;
-mod types;
 
 use std::sync::Arc;
 

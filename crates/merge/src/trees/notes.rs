@@ -5,9 +5,6 @@ use std::ops::Range;
 use ahash::{HashMap, HashMapExt, HashSet};
 use arrowroot::format::tree::{Friend, RecordedIndex, TreeRecord, UserInfo};
 
-use super::schema::Mapping;
-use super::types::joined_types;
-
 /// The `TNamed` in `fUserInfo` in which arrowroot records the types of the columns.
 const SCHEMA_RECORD: &str = arrowroot_writer::SCHEMA_RECORD;
 
@@ -31,8 +28,6 @@ struct Joined {
     aliases: Vec<(String, String)>,
     friends: Vec<Friend>,
     user_info: Vec<UserInfo>,
-    /// The Arrow types that the last input records which has some.
-    last_types: String,
     index: Index,
     is_reshuffled: bool,
     has_references: bool,
@@ -70,13 +65,12 @@ impl Notes {
         &mut self,
         record: &TreeRecord,
         object_data: &[u8],
-        mapping: &Mapping,
         n_before: u64,
         taken: Option<&[Range<u64>]>,
     ) {
         let of_tree = record.index.as_ref().map(|index| values_of(index, record, object_data, taken));
         let joined = &mut self.joined;
-        joined.join(record, mapping);
+        joined.join(record);
         joined.index = match (std::mem::take(&mut joined.index), of_tree) {
             (Index::Unknown | Index::None, None) => Index::None,
             // A tree without entries needs none.
@@ -182,7 +176,7 @@ fn names_in(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Joined {
-    fn join(&mut self, record: &TreeRecord, mapping: &Mapping) {
+    fn join(&mut self, record: &TreeRecord) {
         let is_first = matches!(self.index, Index::Unknown);
         for alias in &record.aliases {
             match self.aliases.iter().find(|known| known.0 == alias.0) {
@@ -202,18 +196,17 @@ impl Joined {
             self.leave_out("the inputs have different friends: those of the first are kept".to_owned());
         }
         for info in &record.user_info {
-            if info.name == SCHEMA_RECORD {
-                if is_first {
-                    self.last_types.clone_from(&info.title);
-                    self.user_info.push(info.clone());
-                } else {
-                    self.join_types(info, record, mapping);
-                }
-                continue;
-            }
             let is_it = |known: &&UserInfo| (&known.class_name, &known.name) == (&info.class_name, &info.name);
             match self.user_info.iter().find(is_it) {
                 Some(known) if known == info => {}
+                Some(_) if info.name == SCHEMA_RECORD => {
+                    self.leave_out("the inputs record different Arrow types: those of the first are kept".to_owned());
+                }
+                None if info.name == SCHEMA_RECORD && !is_first => {
+                    self.leave_out(
+                        "the first input records no Arrow types: columns have those that are stored".to_owned(),
+                    );
+                }
                 _ if self.user_info.contains(info) => {}
                 known => {
                     if known.is_some() {
@@ -229,31 +222,6 @@ impl Joined {
         self.is_reshuffled |= record.entries_reshuffled();
         self.has_references |= record.references.is_some();
         self.flushed_bytes = self.flushed_bytes.saturating_add(record.flushed_bytes);
-    }
-
-    /// Joins the Arrow types that an input records.
-    fn join_types(&mut self, info: &UserInfo, record: &TreeRecord, mapping: &Mapping) {
-        if self.last_types == info.title && mapping.added.is_empty() {
-            return;
-        }
-        self.last_types.clone_from(&info.title);
-        let added = mapping.added.iter().map(|id| record.branch(*id)).filter(|branch| branch.parent.is_none());
-        let added = added.map(|branch| branch.name.trim_end_matches('.')).collect();
-        let known = self.user_info.iter_mut().find(|known| known.name == SCHEMA_RECORD);
-        let joined = joined_types(known.as_deref().map(|known| known.title.as_str()), &info.title, &added);
-        let is_recorded = known.is_some();
-        match (known, joined.text) {
-            (Some(known), Some(text)) => known.title = text,
-            (None, Some(text)) => self.user_info.push(UserInfo { title: text, ..info.clone() }),
-            (_, None) => {}
-        }
-        if !joined.is_whole {
-            self.leave_out(if is_recorded {
-                "the inputs record different Arrow types: those of the first are kept".to_owned()
-            } else {
-                "the first input records no Arrow types: columns have those that are stored".to_owned()
-            });
-        }
     }
 
     fn leave_out(&mut self, what: String) {
