@@ -105,7 +105,7 @@ class ScanOptions(ReadOptions, PassOptions, total=False):
     batch_entries: in its place, the number of entries of each batch; the last one may have fewer. It holds for what
         a filter selects, too, and across files. Such batches take whatever memory their entries do.
     memory_budget: bound on the memory for fetched baskets, batches, and baskets that several batches need.
-    n_threads: 0 for as many as there are cores.
+    n_threads: 0 for as many as there are cores. No more than that decode at a time; others read where a disk is slow.
     strings: "utf8": text becomes strings, and text that is not UTF-8 an InvalidTextError; "replace": the
         same with U+FFFD in the place of bytes that are not UTF-8; "binary": text becomes bytes, as they are.
     verify_checksums: compare the pages of an RNTuple with their checksums, if the writer stored any. Baskets of

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrowroot_format as format;
-use arrowroot_storage::Sink;
+use arrowroot_storage::{Sink, n_cores};
 use format::Output;
 use format::codec::{CompressionSetting, Compressor};
 use format::container::{Datime, FileHeader, FreeSegment, HEADER_BYTES, Key, KeyList, START_OF_LARGE, Uuid};
@@ -14,7 +14,7 @@ use crate::appender::Appender;
 use crate::contexts::behind::Behind;
 use crate::contexts::stalls::Stalls;
 use crate::error::{Error, Result};
-use crate::queue::{Queue, QueueSettings, n_cores};
+use crate::queue::{Queue, QueueSettings};
 
 mod classes;
 mod clock;

@@ -17,6 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrowroot_format::codec::Compressor;
+use arrowroot_storage::n_cores;
 
 use crate::error::{Error, Result};
 use crate::pool::Pool;
@@ -548,11 +549,6 @@ impl Shared {
     fn compressors(&self) -> MutexGuard<'_, Vec<Compressor>> {
         self.compressors.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Cores that the process may use, at least 1.
-pub(crate) fn n_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn nanoseconds(duration: Duration) -> u64 {

@@ -22,13 +22,13 @@ use std::time::{Duration, Instant};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrowroot_file::{Error, PooledScratch, Result, Unverified};
-use arrowroot_storage::{Ledger, ReadEvent, ScanSource};
+use arrowroot_storage::{Ledger, ReadEvent, ScanSource, n_cores};
 
 use crate::clock::thread_cpu_time;
 use crate::memory::HeldMemory;
 use fetch::{FetchedBy, Fetcher};
 use logical::LogicalReads;
-use threads::{ALONE, Common, Run, Running, Worked};
+use threads::{ALONE, AWAY, Common, FEW_READS, Run, Running, Worked};
 
 pub(crate) use composition::{ColumnSource, Composition, Holds};
 pub(crate) use cut::{BatchSize, Density, cut_list, cut_range};
@@ -63,6 +63,8 @@ pub struct Scan {
     worked: Option<Duration>,
     is_told: bool,
     n_fetching: usize,
+    /// When the caller left with its last batch.
+    left: Option<Instant>,
     /// Threads do not survive a fork.
     process: u32,
 }
@@ -74,11 +76,6 @@ fn n_windows(plan: &Plan, n_threads: usize, request: &Request) -> usize {
     (n_threads / 2).min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1)
 }
 
-/// Cores that the process may use, at least 1. To ask takes some files of the system.
-fn n_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
 impl Scan {
     /// A scan of a kind of table. Nothing is read before the first batch is asked for.
     pub(crate) fn new<P: Pass>(pass: P, plan: Plan, reading: ScanSource, request: &Request) -> Scan {
@@ -88,10 +85,7 @@ impl Scan {
         };
         // A piece is the smallest unit of work.
         let n_threads = n_threads.min(usize::try_from(plan.n_pieces()).unwrap_or(usize::MAX)).max(1);
-        let max_working = match request.n_threads {
-            0 | 1 => n_threads,
-            _ => n_threads.min(n_cores()),
-        };
+        let max_working = n_threads.min(n_cores());
         let by_size = usize::try_from(plan.read_bytes() / BYTES_OF_A_THREAD).unwrap_or(usize::MAX);
         let is_remote = reading.source.access_profile().is_remote;
         let n_ahead = plan.style.n_ahead;
@@ -130,10 +124,10 @@ impl Scan {
             fetcher,
             max_windows,
             max_batches,
-            n_begun: AtomicUsize::new(1),
             max_working,
             peak_working: AtomicUsize::new(1),
-            reads_wait: AtomicBool::new(false),
+            caller_is_slow: AtomicBool::new(false),
+            quick_reads: AtomicUsize::new(FEW_READS),
         };
         Scan {
             shared: Arc::new(Run::new(common, pass)),
@@ -145,6 +139,7 @@ impl Scan {
             worked: (n_threads > 1).then_some(Duration::ZERO),
             is_told: false,
             n_fetching: 0,
+            left: None,
             process: std::process::id(),
         }
     }
@@ -183,6 +178,8 @@ impl Scan {
         }
         let start = Instant::now();
         let cpu_start = thread_cpu_time();
+        let is_slow = self.left.is_some_and(|left| start.duration_since(left) > AWAY);
+        self.shared.common().caller_is_slow.store(is_slow, Ordering::Relaxed);
         self.begin_fetching()?;
         self.begin_helping(self.n_at_once)?;
         let result = self.work(interrupted);
@@ -194,6 +191,7 @@ impl Scan {
         add_ns(&counters.wall_ns, start.elapsed());
         add_ns(&counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
         self.next += usize::from(matches!(result, Ok(Some(_))));
+        self.left = Some(Instant::now());
         result
     }
 
@@ -233,7 +231,6 @@ impl Scan {
             let shared = Arc::clone(&self.shared);
             let name = format!("arrowroot-{}", self.helpers.len() + 1);
             self.helpers.push(start_thread(name, move || shared.help())?);
-            self.shared.common().n_begun.store(self.helpers.len() + 1, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -243,9 +240,8 @@ impl Scan {
     fn get_help(&mut self) {
         let n_whiles = self.worked.map_or(0, |worked| worked.as_nanos() / ALONE.as_nanos());
         let n_times = 1 << n_whiles.min(MAX_THREADS.ilog2().into());
-        let common = self.shared.common();
-        let n_wanted = if common.reads_wait() { self.n_threads } else { common.max_working };
-        let n_now = n_wanted.min(n_times * (self.helpers.len() + 1));
+        let n_useful = self.shared.common().n_useful(self.n_threads);
+        let n_now = n_useful.min(n_times * (self.helpers.len() + 1));
         // The work goes on with those that there are.
         let has_begun = self.begin_helping(n_now).is_ok();
         self.worked = (has_begun && n_now < self.n_threads).then_some(Duration::ZERO);

@@ -50,7 +50,7 @@ impl<T> Guarded<T> {
         }
     }
 
-    /// Wakes one thread that rests, if any does. For one that does not have the state.
+    /// Wakes one thread that rests, if any does. Whoever has the state lets go of it before.
     pub(crate) fn call_one(&self) {
         if self.n_resting.load(Relaxed) > 0 {
             self.called.notify_one();

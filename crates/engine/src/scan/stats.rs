@@ -26,8 +26,8 @@ macro_rules! counters {
             pub read_ns: u64,
             /// Part of it in threads that decode; none where windows are fetched by threads of their own.
             pub decoder_read_ns: u64,
-            /// The most threads that decoded at a time: no more than there are cores, and one where it was done before another
-            /// would have begun.
+            /// The most threads that worked at a time, in placing, decoding or making columns: no more than there are cores, and
+            /// one where it was done before another would have begun.
             pub n_threads: u64,
         }
 

@@ -26,8 +26,13 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// How long a thread rests that finds the processors taken, unless it is called before.
 const REST: Duration = Duration::from_millis(100);
 
+/// A caller that is away so long has others work meanwhile.
+pub(super) const AWAY: Duration = Duration::from_millis(1);
+
 /// A read that takes so long, and the processor for less than half of it, has waited for a disk.
 const WAITED: Duration = Duration::from_millis(1);
+/// After so many in a row that did not, the next ones are not expected to. The system reads ahead, so some of a slow disk do not.
+pub(super) const FEW_READS: usize = 8;
 
 /// The caller's thread works so long before others help it, where there is little to read, and between more and more of them:
 /// to start one and to wait for its end costs a good part of that. A small file is read by then.
@@ -44,15 +49,15 @@ pub(crate) struct Common {
     pub(crate) max_windows: [usize; 2],
     /// Batches that may be begun and not delivered.
     pub(crate) max_batches: usize,
-    /// Threads that have begun, the caller's among them.
-    pub(crate) n_begun: AtomicUsize,
-    /// Threads that may work at a time: more than there are processors take each other's caches. More begin where reads wait,
-    /// and those that read are not counted there.
+    /// Threads that may work at a time: more than there are processors take each other's caches. Where reads wait, those that
+    /// read are not counted.
     pub(crate) max_working: usize,
     /// The most that have.
     pub(crate) peak_working: AtomicUsize,
-    /// Whether the last read of a decoding thread waited.
-    pub(crate) reads_wait: AtomicBool,
+    /// Whether the caller was away for long with its last batch.
+    pub(crate) caller_is_slow: AtomicBool,
+    /// How many reads of decoding threads did not wait since one did; [`FEW_READS`] if these are all.
+    pub(crate) quick_reads: AtomicUsize,
 }
 
 /// A scan as the threads run it, whatever kind of table it is of.
@@ -92,17 +97,32 @@ pub(crate) enum Worked {
 }
 
 impl Common {
+    /// Whether reads of decoding threads wait for a disk.
     pub(crate) fn reads_wait(&self) -> bool {
-        self.reads_wait.load(Ordering::Relaxed)
+        self.quick_reads.load(Ordering::Relaxed) < FEW_READS
+    }
+
+    /// Makes a read in a decoding thread, and sees whether it waits.
+    fn reading<T>(&self, read: impl FnOnce() -> T) -> T {
+        let (start, cpu_start) = (Instant::now(), thread_cpu_time());
+        let result = read();
+        let (wall, cpu) = (start.elapsed(), thread_cpu_time().saturating_sub(cpu_start));
+        if wall > WAITED && wall > 2 * cpu {
+            self.quick_reads.store(0, Ordering::Relaxed);
+        } else if self.reads_wait() {
+            self.quick_reads.fetch_add(1, Ordering::Relaxed);
+        }
+        result
     }
 
     fn max_windows(&self) -> usize {
         self.max_windows[usize::from(self.reads_wait())]
     }
 
-    /// Whether one more thread would do more than to share a processor.
-    fn may_begin_thread(&self) -> bool {
-        self.n_begun.load(Ordering::Relaxed) < self.max_working || self.reads_wait()
+    /// How many threads may begin, of all that were asked for.
+    pub(crate) fn n_useful(&self, n_threads: usize) -> usize {
+        let n_away = usize::from(self.caller_is_slow.load(Ordering::Relaxed));
+        if self.reads_wait() { n_threads } else { n_threads.min(self.max_working + n_away) }
     }
 }
 
@@ -242,7 +262,16 @@ impl<P: Pass> Run<P> {
     }
 
     /// `is_stopped` is asked where a step may take long.
-    fn take_step(&self, step: Step<P>, scratch: &mut PooledScratch, is_stopped: &mut dyn FnMut() -> bool) {
+    fn take_step(
+        &self,
+        (step, is_work): (Step<P>, bool),
+        scratch: &mut PooledScratch,
+        is_stopped: &mut dyn FnMut() -> bool,
+    ) {
+        if !is_work {
+            // Its processor is free while the read waits.
+            self.state.call_one();
+        }
         match step {
             Step::Decode(task) => self.decode(task, scratch),
             Step::Column(making, column) => self.make(&making, column),
@@ -383,16 +412,10 @@ impl<P: Pass> Run<P> {
     }
 
     fn fetch_one(&self, number: usize, is_stopped: &mut dyn FnMut() -> bool) {
-        let Some(fetcher) = &self.common.fetcher else { return };
-        if self.common.reads_wait() {
-            // Its processor is free meanwhile.
-            self.state.call_one();
+        if let Some(fetcher) = &self.common.fetcher {
+            self.common.reading(|| fetcher.fetch(number, &self.common.view, is_stopped));
+            self.tell();
         }
-        let (start, cpu_start) = (Instant::now(), thread_cpu_time());
-        fetcher.fetch(number, &self.common.view, is_stopped);
-        let (wall, cpu) = (start.elapsed(), thread_cpu_time().saturating_sub(cpu_start));
-        self.common.reads_wait.store(wall > WAITED && wall > 2 * cpu, Ordering::Relaxed);
-        self.tell();
     }
 
     /// Wakes all threads: who waits has looked and let go of the lock, so this cannot come in between.
@@ -446,7 +469,7 @@ impl<P: Pass> Running for Run<P> {
                 state.n_working -= usize::from(std::mem::take(&mut has_worked));
                 let (step, is_work) = self.next_step(&mut state);
                 if matches!(step, Step::Rest | Step::Wait) {
-                    if state.is_all_placed && state.n_made == self.common.view.plan.batches.len() {
+                    if state.n_made == self.common.view.plan.batches.len() {
                         break;
                     }
                     if matches!(step, Step::Rest) {
@@ -464,7 +487,7 @@ impl<P: Pass> Running for Run<P> {
             };
             match step {
                 Step::Stop => break,
-                step => self.take_step(step, &mut scratch, &mut || self.ends_placing()),
+                step => self.take_step((step, has_worked), &mut scratch, &mut || self.ends_placing()),
             }
         }
         add_ns(&self.common.view.counters.cpu_ns, thread_cpu_time().saturating_sub(cpu_start));
@@ -500,15 +523,16 @@ impl<P: Pass> Running for Run<P> {
                 if let Some(ready) = state.ready.remove(&number) {
                     state.n_delivered += 1;
                     state.tell();
+                    if self.common.caller_is_slow.load(Ordering::Relaxed) {
+                        // Its processor is free while it is away.
+                        self.state.call_one();
+                    }
                     return Ok(Worked::Batch(self.deliver(ready)));
                 }
                 if number >= self.common.view.plan.batches.len() {
                     return Ok(Worked::End);
                 }
-                if worked.is_some_and(|worked| worked >= ALONE)
-                    && self.common.may_begin_thread()
-                    && self.has_work_for_others(&state)
-                {
+                if worked.is_some_and(|worked| worked >= ALONE) && self.has_work_for_others(&state) {
                     return Ok(Worked::NeedsHelp);
                 }
                 let (step, is_work) = self.next_step(&mut state);
@@ -525,7 +549,7 @@ impl<P: Pass> Running for Run<P> {
             let begin = worked.is_some().then(Instant::now);
             match step {
                 Step::Stop => return Err(Error::Cancelled),
-                step => self.take_step(step, scratch, &mut || {
+                step => self.take_step((step, has_worked), scratch, &mut || {
                     ask();
                     self.ends_placing()
                 }),

@@ -261,6 +261,42 @@ fn the_threads_that_decode_read_windows_of_a_local_file_side_by_side() {
         assert_eq!(scan.handle().stats().read_calls, (source.asked.lock().unwrap().len() - n_before) as u64);
         let found = source.most_inside.load(Ordering::SeqCst);
         assert!(most.contains(&found), "{found} at a time, {n_threads} threads");
+        assert!(scan.handle().stats().n_threads <= arrowroot::storage::n_cores() as u64);
+    }
+}
+
+/// Threads that find no core rest, and all end with the scan: nobody waits until they look again.
+#[test]
+fn threads_beyond_the_cores_rest_and_end() {
+    // That of this thread and those that it starts.
+    let all = rustix::thread::sched_getaffinity(None).unwrap();
+    let first = (0..rustix::thread::CpuSet::MAX_CPU).find(|&core| all.is_set(core)).unwrap();
+    let mut one = rustix::thread::CpuSet::new();
+    one.set(first);
+    rustix::thread::sched_setaffinity(None, &one).unwrap();
+    let near = tree(Arc::new(MemorySource::new("events.root", EVENTS)), &[]);
+    let expected = batches(&mut near.scan(&request(&near, 1)).unwrap()).unwrap();
+    for (order, n_threads) in [(Order::Cluster, 16), (Order::Entry, 16), (Order::Cluster, 3)] {
+        let source = FarAway::like(AccessProfile::LOCAL, EVENTS, Duration::from_millis(2));
+        let tree = tree(Arc::clone(&source) as _, &[("cache_size", "1k")]);
+        let ends = (0..5).map(|_| {
+            let mut scan = tree.scan(&Request { order, ..request(&tree, n_threads) }).unwrap();
+            let mut found = Vec::new();
+            loop {
+                let begin = Instant::now();
+                match scan.next_batch(&mut || false).unwrap() {
+                    Some(batch) => found.push(batch),
+                    None => {
+                        assert_eq!(found, expected, "{order:?}, {n_threads} threads");
+                        assert_eq!(scan.handle().stats().n_threads, 1);
+                        return begin.elapsed();
+                    }
+                }
+            }
+        });
+        // Each would take 100 ms.
+        let quickest = ends.min().unwrap();
+        assert!(quickest < Duration::from_millis(50), "{quickest:?}, {order:?}, {n_threads} threads");
     }
 }
 

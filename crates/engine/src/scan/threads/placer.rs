@@ -78,7 +78,7 @@ impl<P: Pass> Placer<P> {
         if let Some(planned) = batch.windows.get(self.window) {
             let fetched = match fetched {
                 Some(fetched) => fetched,
-                None => place_time.without(|| fetch(view, planned, is_stopped))?,
+                None => place_time.without(|| shared.common.reading(|| fetch(view, planned, is_stopped)))?,
             };
             let mut workers = Workers { run: shared, is_stopped, place_time: &mut place_time };
             let tasks = Vec::new();

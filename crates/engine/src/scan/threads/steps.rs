@@ -20,23 +20,22 @@ pub(super) enum Step<P: Pass> {
     Stop,
 }
 
-impl<P: Pass> Step<P> {
-    /// True if it takes a processor all the time.
-    fn is_work(&self, reads_wait: bool) -> bool {
-        match self {
-            Step::Decode(_) | Step::Column(..) | Step::Place(_) => true,
+impl<P: Pass> Run<P> {
+    /// True if a step takes a processor all the time. Who places reads, too, if nobody else does.
+    fn is_work(&self, step: &Step<P>, reads_wait: bool) -> bool {
+        match step {
+            Step::Decode(_) | Step::Column(..) => true,
+            Step::Place(_) => !reads_wait || self.common.fetcher.is_some(),
             Step::Fetch(_) => !reads_wait,
             Step::Rest | Step::Wait | Step::Stop => false,
         }
     }
-}
 
-impl<P: Pass> Run<P> {
     /// Begins a step, and whether it is work: the thread takes itself off the number that work when it has the state again.
     pub(super) fn next_step(&self, state: &mut ScanState<P>) -> (Step<P>, bool) {
         let reads_wait = self.common.reads_wait();
         let step = self.choose_step(state, reads_wait);
-        let is_work = step.is_work(reads_wait);
+        let is_work = self.is_work(&step, reads_wait);
         if is_work {
             state.n_working += 1;
             self.common.peak_working.fetch_max(state.n_working, Ordering::Relaxed);
@@ -60,7 +59,7 @@ impl<P: Pass> Run<P> {
         let may_begin = self.may_begin(state);
         let is_due = has_room || state.tasks.is_empty();
         if is_due
-            && has_processor
+            && (has_processor || self.common.fetcher.is_none())
             && !state.is_all_placed
             && state.failed.is_none()
             && state.placer.as_ref().is_some_and(|placer| may_begin || !placer.begins_batch())
