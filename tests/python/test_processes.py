@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
-import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -40,22 +39,6 @@ def test_a_forked_child_is_told_that_a_scan_stays_with_its_parent():
         os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     assert native.next_batch() is not None
-
-
-def decoding():
-    # Those of a scan before may be on their way out.
-    names = Path("/proc/self/task").glob("*/comm")
-    return sum(re.fullmatch(r"arrowroot-\d+\n", name.read_text()) is not None for name in names)
-
-
-def test_more_threads_than_work_are_not_started(tmp_path):
-    # Each of the four baskets is worth two threads by its size.
-    values = pa.array(np.random.default_rng(1).random(4 * 32_768))
-    arrowroot.write(f"{tmp_path}/large.root:t", {"x": values}, flush=32_768)
-    scan = arrowroot.open(tmp_path / "large.root")["t"]._native.scan(["x"], n_threads=2**40)
-    before = decoding()
-    scan.next_batch()
-    assert decoding() - before <= 3
 
 
 def test_no_more_threads_work_than_there_are_cores(tmp_path):

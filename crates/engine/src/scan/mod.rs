@@ -76,16 +76,17 @@ fn n_windows(plan: &Plan, n_threads: usize, request: &Request) -> usize {
     (n_threads / 2).min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1)
 }
 
+/// Threads of a scan, and how many of them work at a time. A piece is the smallest unit of work.
+fn n_threads_for(n_asked: usize, n_pieces: u64, n_cores: usize) -> (usize, usize) {
+    let n_threads = if n_asked == 0 { n_cores } else { n_asked.min(MAX_THREADS) };
+    let n_threads = n_threads.min(usize::try_from(n_pieces).unwrap_or(usize::MAX)).max(1);
+    (n_threads, n_threads.min(n_cores))
+}
+
 impl Scan {
     /// A scan of a kind of table. Nothing is read before the first batch is asked for.
     pub(crate) fn new<P: Pass>(pass: P, plan: Plan, reading: ScanSource, request: &Request) -> Scan {
-        let n_threads = match request.n_threads {
-            0 => n_cores(),
-            n_threads => n_threads.min(MAX_THREADS),
-        };
-        // A piece is the smallest unit of work.
-        let n_threads = n_threads.min(usize::try_from(plan.n_pieces()).unwrap_or(usize::MAX)).max(1);
-        let max_working = n_threads.min(n_cores());
+        let (n_threads, max_working) = n_threads_for(request.n_threads, plan.n_pieces(), n_cores());
         let by_size = usize::try_from(plan.read_bytes() / BYTES_OF_A_THREAD).unwrap_or(usize::MAX);
         let is_remote = reading.source.access_profile().is_remote;
         let n_ahead = plan.style.n_ahead;
@@ -368,5 +369,20 @@ impl ScanHandle {
     /// The pieces needed so far, in this order, if the request asked for a trace.
     pub fn logical_reads(&self) -> Vec<LogicalRead> {
         self.view().logical.as_ref().map(LogicalReads::all).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::n_threads_for;
+
+    #[test]
+    fn no_thread_is_without_work_and_none_shares_a_core() {
+        assert_eq!(n_threads_for(0, 100, 8), (8, 8));
+        assert_eq!(n_threads_for(0, 3, 8), (3, 3));
+        assert_eq!(n_threads_for(16, 100, 2), (16, 2));
+        assert_eq!(n_threads_for(1 << 40, 4, 16), (4, 4));
+        assert_eq!(n_threads_for(1 << 40, 1 << 40, 16), (1024, 16));
+        assert_eq!(n_threads_for(2, 0, 1), (1, 1));
     }
 }
