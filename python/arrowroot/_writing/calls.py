@@ -60,7 +60,7 @@ def create(
     compression: of its tables and objects, as :func:`write` has it, but one codec for all.
     reproducible: the same data give the same bytes, on any day and in any directory: the file has no UUID, and its
         objects no time.
-    n_threads: that compress; 0 for as many as there are cores. The bytes do not depend on it.
+    n_threads: that compress; 0 for as many as there are cores, which is the most. The bytes do not depend on it.
     buffers: bound on the memory for what waits to be compressed and written. One cluster may exceed it, if ``flush``
         asks for one so large.
     stall_threshold: seconds from which on the wait of a context counts as a stall.
