@@ -1,6 +1,6 @@
 """How reading and writing gain from threads, as a table: measured on the cores that are there, predicted for 16.
 
-    python -m bench.scale.table            # print it: five minutes
+    python -m bench.scale.table            # print it: three minutes
     python -m bench.scale.table --write    # put it into docs/measured.md, too
 
 Best of the repeats by wall time, in turns; files in memory. Serial: what one thread does at a time, in percent of the
