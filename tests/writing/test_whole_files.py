@@ -47,24 +47,14 @@ def compressing() -> set[str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="Linux alone names the threads of a process")
-@pytest.mark.parametrize("n_threads", [0, 1, 3])
+@pytest.mark.parametrize("n_threads", [0, 1, 64])
 @pytest.mark.parametrize("has_context", [False, True])
-def test_as_many_threads_compress_as_decode(tmp_path, has_context, n_threads):
+def test_no_more_threads_compress_than_there_are_cores(tmp_path, has_context, n_threads):
     path = tmp_path / "out.root"
-    # Each thread that decodes has a basket at least, and much to read.
     n_cores = len(os.sched_getaffinity(0))
-    n_bytes = 1_000_000 * (n_threads or n_cores)
-    values = pa.FixedSizeListArray.from_arrays(
-        np.random.default_rng(1).random(300 * (n_bytes // 2400)), n_bytes // 2400
-    )
-    data = pa.table({"x": values, "y": np.arange(300)})
-    ar.write(f"{path}:t", data, flush=1, n_threads=1)
-    with ar.open(path) as opened:
-        scan = opened["t"].scan(n_threads=n_threads)
-        assert sum(batch.num_rows for batch in scan) == 300
-    before = compressing()
     n_others = min(n_threads or n_cores, n_cores) - 1
-    assert scan.stats.n_threads <= n_others + 1
+    data = pa.table({"x": np.random.default_rng(1).random(300), "y": np.arange(300)})
+    before = compressing()
     with ar.create(path, n_threads=n_threads) as file, file.tree("t", data.schema, flush=1) as tree:
         if has_context:
             with tree.context() as context:

@@ -28,7 +28,7 @@ use crate::clock::thread_cpu_time;
 use crate::memory::HeldMemory;
 use fetch::{FetchedBy, Fetcher};
 use logical::LogicalReads;
-use threads::{ALONE, AWAY, Common, FEW_READS, Run, Running, Worked};
+use threads::{ALONE, Common, LONG, Run, Running, Worked};
 
 pub(crate) use composition::{ColumnSource, Composition, Holds};
 pub(crate) use cut::{BatchSize, Density, cut_list, cut_range};
@@ -87,6 +87,7 @@ impl Scan {
     /// A scan of a kind of table. Nothing is read before the first batch is asked for.
     pub(crate) fn new<P: Pass>(pass: P, plan: Plan, reading: ScanSource, request: &Request) -> Scan {
         let (n_threads, max_working) = n_threads_for(request.n_threads, plan.n_pieces(), n_cores());
+        let [n_near, n_far] = [max_working, n_threads].map(|n_threads| n_windows(&plan, n_threads, request));
         let by_size = usize::try_from(plan.read_bytes() / BYTES_OF_A_THREAD).unwrap_or(usize::MAX);
         let is_remote = reading.source.access_profile().is_remote;
         let n_ahead = plan.style.n_ahead;
@@ -96,13 +97,10 @@ impl Scan {
         } else {
             // Whoever asks for the order of entries wants the requests in it.
             let is_side_by_side = n_threads > 1 && request.order != Order::Entry;
-            let by = FetchedBy::Decoding { n_near: n_windows(&plan, max_working, request) };
-            is_side_by_side.then(|| Fetcher::new(&plan, by, n_windows(&plan, n_threads, request)))
+            is_side_by_side.then(|| Fetcher::new(&plan, FetchedBy::Decoding { n_near }, n_far))
         };
-        let max_windows = [max_working, n_threads].map(|n_threads| match n_threads {
-            1 => 1,
-            n_threads => n_windows(&plan, n_threads, request).max(2),
-        });
+        let max_windows =
+            [(max_working, n_near), (n_threads, n_far)].map(|(n_threads, n)| if n_threads == 1 { 1 } else { n.max(2) });
         let view = ScanView {
             plan,
             counters: Counters::default(),
@@ -128,7 +126,7 @@ impl Scan {
             max_working,
             peak_working: AtomicUsize::new(1),
             caller_is_slow: AtomicBool::new(false),
-            quick_reads: AtomicUsize::new(FEW_READS),
+            n_waits_expected: AtomicUsize::new(0),
         };
         Scan {
             shared: Arc::new(Run::new(common, pass)),
@@ -179,7 +177,7 @@ impl Scan {
         }
         let start = Instant::now();
         let cpu_start = thread_cpu_time();
-        let is_slow = self.left.is_some_and(|left| start.duration_since(left) > AWAY);
+        let is_slow = self.left.is_some_and(|left| start.duration_since(left) > LONG);
         self.shared.common().caller_is_slow.store(is_slow, Ordering::Relaxed);
         self.begin_fetching()?;
         self.begin_helping(self.n_at_once)?;

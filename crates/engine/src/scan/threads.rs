@@ -26,13 +26,12 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// How long a thread rests that finds the processors taken, unless it is called before.
 const REST: Duration = Duration::from_millis(100);
 
-/// A caller that is away so long has others work meanwhile.
-pub(super) const AWAY: Duration = Duration::from_millis(1);
+/// A caller that is away so long, or a read that takes so long and the processor for less than half of it, has others work
+/// meanwhile.
+pub(super) const LONG: Duration = Duration::from_millis(1);
 
-/// A read that takes so long, and the processor for less than half of it, has waited for a disk.
-const WAITED: Duration = Duration::from_millis(1);
-/// After so many in a row that did not, the next ones are not expected to. The system reads ahead, so some of a slow disk do not.
-pub(super) const FEW_READS: usize = 8;
+/// After a read that waited, so many more are expected to: the system reads ahead, so not all reads of a slow disk wait.
+const N_EXPECTED: usize = 8;
 
 /// The caller's thread works so long before others help it, where there is little to read, and between more and more of them:
 /// to start one and to wait for its end costs a good part of that. A small file is read by then.
@@ -54,10 +53,10 @@ pub(crate) struct Common {
     pub(crate) max_working: usize,
     /// The most that have.
     pub(crate) peak_working: AtomicUsize,
-    /// Whether the caller was away for long with its last batch.
+    /// The caller was away for long with its last batch.
     pub(crate) caller_is_slow: AtomicBool,
-    /// How many reads of decoding threads did not wait since one did; [`FEW_READS`] if these are all.
-    pub(crate) quick_reads: AtomicUsize,
+    /// So many more reads of decoding threads are expected to wait for a disk.
+    pub(crate) n_waits_expected: AtomicUsize,
 }
 
 /// A scan as the threads run it, whatever kind of table it is of.
@@ -97,9 +96,9 @@ pub(crate) enum Worked {
 }
 
 impl Common {
-    /// Whether reads of decoding threads wait for a disk.
-    pub(crate) fn reads_wait(&self) -> bool {
-        self.quick_reads.load(Ordering::Relaxed) < FEW_READS
+    /// True if reads of decoding threads wait for a disk.
+    fn reads_wait(&self) -> bool {
+        self.n_waits_expected.load(Ordering::Relaxed) > 0
     }
 
     /// Makes a read in a decoding thread, and sees whether it waits.
@@ -107,11 +106,10 @@ impl Common {
         let (start, cpu_start) = (Instant::now(), thread_cpu_time());
         let result = read();
         let (wall, cpu) = (start.elapsed(), thread_cpu_time().saturating_sub(cpu_start));
-        if wall > WAITED && wall > 2 * cpu {
-            self.quick_reads.store(0, Ordering::Relaxed);
-        } else if self.reads_wait() {
-            self.quick_reads.fetch_add(1, Ordering::Relaxed);
-        }
+        let is_wait = wall > LONG && wall > 2 * cpu;
+        let count_down = |n_expected: usize| if is_wait { Some(N_EXPECTED) } else { n_expected.checked_sub(1) };
+        // An error says that none was expected.
+        let _ = self.n_waits_expected.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count_down);
         result
     }
 

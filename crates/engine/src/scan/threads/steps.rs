@@ -1,4 +1,4 @@
-//! What a thread of a scan does next.
+//! The next step of a thread of a scan.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,7 +8,7 @@ use super::super::pass::{Pass, Task};
 use super::placer::Placer;
 use super::{Making, Run, ScanState};
 
-/// What a thread can do next.
+/// A step of a thread.
 pub(super) enum Step<P: Pass> {
     Decode(Task<P::Work>),
     Column(Arc<Making<P>>, usize),
@@ -102,7 +102,7 @@ impl<P: Pass> Run<P> {
         is_going_on && (has_windows || state.tasks.len() + state.columns.len() > 1)
     }
 
-    /// Whether the next window can be placed without waiting for it.
+    /// True if the next window can be placed without waiting for it.
     fn is_fetched(&self, placer: &Placer<P>) -> bool {
         match (&self.common.fetcher, placer.next_window(&self.common.view)) {
             (Some(fetcher), Some(number)) => fetcher.want(number),
